@@ -1,0 +1,1 @@
+"""What worlds contain: the bundled businesses, and the importers of foreign packs."""

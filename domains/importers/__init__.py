@@ -1,0 +1,1 @@
+"""Importers: tasks of other benchmarks, read from their checkouts as data, without running anything of theirs."""

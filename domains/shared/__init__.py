@@ -1,0 +1,1 @@
+"""What several businesses share, written once and mounted with parameters."""

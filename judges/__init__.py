@@ -1,0 +1,1 @@
+"""What a finished trial is worth, and what many trials say."""

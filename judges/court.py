@@ -1,0 +1,208 @@
+"""A court: the judge bundles of a campaign's tasks, and every closed trial's judgement kept beside it."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from judges.blame import with_blame
+from judges.expectation import Expectation
+from judges.pack import PackTask
+from judges.record import KIND, Judgement, decoded, encoded, inputs_of
+from judges.rules import Happened, events_of
+from judges.verdict import INPUTS, BundleParts, Evidence, Input, JudgeBundle, RubricAnswer, bundle_of, judged
+from sandbox.agents import PlannedCall
+from sandbox.archive import Archive
+from sandbox.campaign import Closed
+from sandbox.contents import content_records, content_stream, index_records, index_stream
+from sandbox.continuity import Tail
+from sandbox.domain import Domain
+from sandbox.effects import Effects
+from sandbox.fold import UnknownTopic
+from sandbox.projection import folded_effects, trial_row, trial_rows
+from sandbox.records import Record, Said, TrialKey
+from sandbox.records import decoded as payload_of
+from sandbox.refusals import SandboxFault
+from sandbox.snapshot import Snapshot
+from sandbox.stream import Batch, Store
+from sandbox.task import Task
+from sandbox.values import canonical
+from sandbox.views import VerdictRow, Views
+
+
+class Court:
+    """
+    The judges of a campaign.
+
+    Its expectations and built outcomes are kept in the store, so that the campaign can be judged where its pack is not
+    at hand, and compared at any position without running a tool.
+
+    Raises:
+        TaskInvalid: no trial of a task could be judged rightly.
+    """
+
+    def __init__(self, store: Store, domain: Domain, tasks: Iterable[PackTask]) -> None:
+        self.store = store
+        self.domain = domain
+        self.bundles: dict[str, JudgeBundle] = {}
+        for item in tasks:
+            bundle = bundle_of(domain, item.task, item.expectation)
+            self.bundles[item.task.id] = bundle
+            keep_bundle(store, item.task, bundle)
+
+    def evidence(self, closed: Closed) -> Evidence:
+        """What a closed trial left behind, as far as its judges read it."""
+        return evidence_of(self.domain, closed, self.bundles[closed.key.task].reads)
+
+    def judge(self, closed: Closed, snapshot: Snapshot, answers: Mapping[str, RubricAnswer] = {}) -> Judgement:
+        """
+        The judgement on a closed trial, kept in the store; judging it again gives and keeps the same.
+
+        Args:
+            answers: to its rubrics, by name.
+        """
+        bundle, evidence = self.bundles[closed.key.task], self.evidence(closed)
+        verdict = with_blame(judged(bundle, evidence, answers), self.domain, snapshot, closed.records)
+        judgement = Judgement(closed.key.id.hex, self.domain.digest, inputs_of(evidence, bundle.reads), verdict)
+        self.store.keep(KIND, judgement.name, encoded(judgement))
+        return judgement
+
+
+class KeptBundle(Struct, frozen=True):
+    """What a store keeps of a judge bundle, under its digest."""
+
+    task: str
+    """Digest of the public task."""
+    expectation: Expectation
+    parts: BundleParts
+
+
+def keep_bundle(store: Store, task: Task, bundle: JudgeBundle) -> None:
+    """Keep a bundle's expectation, parts and built outcomes for good."""
+    kept = KeptBundle(task.digest, bundle.expectation, bundle.parts)
+    store.keep("expectation", bundle.digest, canonical(kept))
+    store.keep("outcomes", bundle.digest, canonical(bundle.outcomes))
+
+
+def kept_bundle(store: Store, digest: str) -> KeptBundle | None:
+    """What a store keeps of a bundle; None if that is nothing, or is written in a way that is not known today."""
+    content = store.kept("expectation", digest)
+    try:
+        return None if content is None else msgspec.json.decode(content, type=KeptBundle)
+    except msgspec.ValidationError:
+        return None
+
+
+def evidence_of(domain: Domain, closed: Closed, reads: Collection[Input] = INPUTS) -> Evidence:
+    """What a closed trial left behind, as far as it is read; where its stream cannot be read, why not."""
+    return evidence_in(domain, closed.records, closed.effects, reads)
+
+
+def evidence_in(
+    domain: Domain, records: Sequence[Record], effects: Effects | str, reads: Collection[Input]
+) -> Evidence:
+    """
+    What these records of a closed trial show.
+
+    Args:
+        effects: what it left, or in words why that cannot be told; then its events count as unreadable too.
+    """
+    fault = effects if isinstance(effects, str) else ""
+    events: tuple[Happened, ...] | None = None
+    if "events" in reads and not fault:
+        try:
+            events = events_of(domain, records)
+        except UnknownTopic as unknown:
+            fault = str(unknown)
+    dialogue = dialogue_of(records)
+    answer = next((said.text for said in reversed(dialogue) if said.role == "assistant"), "")
+    return Evidence(None if isinstance(effects, str) or fault else effects, events, answer, dialogue, fault)
+
+
+def effects_or_fault(domain: Domain, snapshot: Snapshot, records: Sequence[Record]) -> Effects | str:
+    """The effects that today's handlers fold, or in words why they do not give the recorded ones."""
+    try:
+        return folded_effects(domain, snapshot, records)
+    except SandboxFault as fault:
+        return str(fault)
+    except Exception as error:  # noqa: BLE001 - a handler that breaks on an old event leaves one trial ungradeable
+        return f"a handler of domain {domain.name} broke on an event of this trial: {type(error).__name__}: {error}"
+
+
+def dialogue_of(records: Sequence[Record]) -> tuple[Said, ...]:
+    """The lines of the visible dialogue, in order."""
+    payloads = (payload_of(record) for record in records)
+    return tuple(payload for payload in payloads if isinstance(payload, Said))
+
+
+def plans_of(tasks: Iterable[PackTask]) -> dict[str, list[PlannedCall]]:
+    """Each task's first golden way, as a plan for a scripted agent."""
+    return {
+        item.task.id: [PlannedCall(call.tool, call.arguments) for call in item.expectation.outcomes[0].calls]
+        for item in tasks
+        if item.expectation.outcomes
+    }
+
+
+def judgements(store: Store) -> Iterator[Judgement]:
+    """All judgements that a store keeps, in the order in which they were given."""
+    for name in store.names(KIND):
+        content = store.kept(KIND, name)
+        if content is not None:
+            yield decoded(content)
+
+
+def newest_judgement(store: Store, key: TrialKey) -> Judgement | None:
+    """The judgement on a trial that was given last; None if it has not been judged."""
+    names = [name for name in store.names(KIND) if name.startswith(f"{key.id.hex}/")]
+    content = store.kept(KIND, names[-1]) if names else None
+    return None if content is None else decoded(content)
+
+
+def keep_judgements(store: Store, given: Sequence[Judgement], kept: Collection[str]) -> None:
+    """
+    Keep many judgements in one commit.
+
+    Args:
+        kept: names of those that are in the store already. They are listed once more, since they are given once more,
+            and the last one given on a trial counts.
+
+    Raises:
+        StreamFault: somebody else writes into the store.
+    """
+    index = index_stream(KIND)
+    names = [judgement.name for judgement in given]
+    batches: list[Batch] = [
+        (content_stream(KIND, name), content_records(KIND, name, encoded(judgement)))
+        for name, judgement in zip(names, given, strict=True)
+        if name not in kept
+    ]
+    batches.append((index, index_records(KIND, names, Tail.after(index, store.last(index)))))
+    for fault in store.append(batches):
+        if fault is not None:
+            raise fault
+
+
+def verdict_row(judgement: Judgement, place: int) -> VerdictRow:
+    """A judgement as a row of the read models."""
+    verdict = judgement.verdict
+    return VerdictRow(judgement.trial, verdict.bundle, verdict.result, verdict.outcome, len(verdict.findings), place)
+
+
+def views_path(store: Path) -> Path:
+    """Where the read models of a store are: `CAMPAIGN.views.db` beside `CAMPAIGN.db`."""
+    return store.with_name(f"{store.stem}.views.db")
+
+
+def rebuild(views: Views, archive: Archive) -> None:
+    """Drop the read models and make them again from the streams and judgements alone."""
+    views.clear()
+    domain = archive.domain
+    for key, records in archive.closed():
+        effects = effects_or_fault(domain, archive.snapshots[key.task], records)
+        if isinstance(effects, str):
+            views.add([trial_row(key, records, "")])
+        else:
+            views.add(trial_rows(key, records, effects, domain.digest))
+    views.add(verdict_row(judgement, place) for place, judgement in enumerate(judgements(archive.store), 1))

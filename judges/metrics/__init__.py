@@ -1,0 +1,1 @@
+"""What many trials say: rates, their uncertainty, comparisons, cost. Pure functions over plain counts."""

@@ -1,0 +1,1 @@
+"""Mutation: mistakes put into golden calls, to see whether the judges notice."""

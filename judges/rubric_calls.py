@@ -1,0 +1,70 @@
+"""What a rubric judge was asked and said about trials, kept beside their judgements: for its answers and its cost."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sandbox.records import Replied, Unanswered
+from sandbox.stream import Store
+from sandbox.values import canonical
+
+KIND = "rubric"
+"""The kind of content under which a store keeps a call."""
+
+
+class JudgeCall(Struct, frozen=True, omit_defaults=True):
+    """A question that was put to a model once, and what came of it."""
+
+    rubric: str
+    """Its name."""
+    result: Literal["yes", "no", "unusable", "unanswered"]
+    reason: str
+    replied: Replied | None = None
+    """None if the model could not be asked; then `unanswered` says why."""
+    unanswered: Unanswered | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is a yes or a no."""
+        return self.result in ("yes", "no")
+
+
+class CallFile:
+    """The calls about one trial: each is on disk as soon as it was made, under trial, question and text."""
+
+    def __init__(self, store: Store, trial: str) -> None:
+        self._store = store
+        self.trial = trial
+
+    def calls(self, question: str) -> list[JudgeCall]:
+        """
+        Those that a question took so far, in order.
+
+        Args:
+            question: digest of rubric and text.
+        """
+        found: list[JudgeCall] = []
+        while (content := self._store.kept(KIND, self._name(question, len(found) + 1))) is not None:
+            found.append(_decode(content))
+        return found
+
+    def keep(self, question: str, place: int, call: JudgeCall) -> None:
+        """Keep the call at a place, from 1."""
+        self._store.keep(KIND, self._name(question, place), canonical(call))
+
+    def _name(self, question: str, place: int) -> str:
+        return f"{self.trial}/{question}/{place}"
+
+
+def calls_in(store: Store) -> Iterator[Replied | Unanswered]:
+    """Every call that a store keeps of its rubric judge, for sums by party."""
+    for name in store.names(KIND):
+        content = store.kept(KIND, name)
+        call = None if content is None else _decode(content)
+        if call is not None and (made := call.replied or call.unanswered) is not None:
+            yield made
+
+
+_decode = msgspec.json.Decoder(JudgeCall).decode

@@ -1,0 +1,53 @@
+"""Commands about domains."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from sandbox.new_domain import written_to
+from sandbox.registry import domain_named, domain_names
+
+Commands = Any
+"""What `add_subparsers` returns; argparse has no public name for it."""
+
+
+def add_to(commands: Commands) -> None:
+    """`domains` and `new`."""
+    listing = commands.add_parser("domains", help="list the installed domains and their tools")
+    listing.add_argument("name", nargs="?", help="one domain: its tables and tools in full")
+    listing.set_defaults(run=_domains)
+    new = commands.add_parser("new", help="make a package for a domain of your own")
+    new.add_argument("kind", choices=["domain"])
+    new.add_argument("name", help="of the package, such as bakery")
+    new.add_argument("--into", type=Path, default=Path(), help="folder to make it in; the present one by default")
+    new.set_defaults(run=_new)
+
+
+def _domains(options: argparse.Namespace) -> int:
+    if options.name:
+        _describe(options.name)
+        return 0
+    for name in domain_names():
+        domain = domain_named(name)
+        rows = sum(len(items) for items in domain.seed.tables.values())
+        print(f"{name:16} {len(domain.tools):3} tools  {len(domain.tables):3} tables  {rows:5} seed rows")
+    return 0
+
+
+def _describe(name: str) -> None:
+    domain = domain_named(name)
+    print(f"{name}\n\ntables")
+    for table in domain.tables.values():
+        fields = ", ".join(field.name for field in table.shape.fields)
+        print(f"  {table.name} ({len(domain.seed.tables.get(table.name, ()))} rows): {fields}")
+    print("\ntools")
+    for tool in domain.tools.values():
+        first = tool.spec.description.partition("\n")[0]
+        print(f"  {tool.name}{'' if tool.is_read else ' *'}: {first}")
+    print("\n* changes records")
+
+
+def _new(options: argparse.Namespace) -> int:
+    made = written_to(options.into, options.name)
+    print(f"made {made}; next:\n  pip install -e {made}\n  trialbox run {options.name} --agent oracle")
+    return 0

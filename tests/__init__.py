@@ -1,0 +1,1 @@
+"""The proofs, one claim each; the folders mirror those of the project."""

@@ -1,0 +1,1 @@
+"""How graders of records go wrong, one claim each, on the probe domain."""

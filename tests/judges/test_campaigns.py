@@ -1,0 +1,140 @@
+"""Campaigns with a court: run, judged, counted, opened again, told."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from judges.campaigns import rebuilt_views, reliability, run_judged, scores_of, told_trial
+from judges.court import Court, judgements, plans_of, views_path
+from judges.explain import summary, timeline
+from judges.pack import tasks_of
+from judges.record import Judgement
+from sandbox.agents import SCRIPTED, PlannedCall, Scripted
+from sandbox.archive import Archive
+from sandbox.refusals import UserFault
+from sandbox.registry import domain_named
+from sandbox.stream import Store, StoreUnusable
+from sandbox.views import VerdictRow, Views
+
+RETAIL = domain_named("retail")
+TASKS = [item for item in tasks_of(RETAIL) if item.task.id in ("stuck-warranty", "late-espresso")]
+
+
+def ran(path: Path, agent: str = "oracle", repetitions: int = 2) -> Path:
+    made = SCRIPTED[agent](plans_of(TASKS), 51)
+    assert run_judged(path, RETAIL, TASKS, made, repetitions, name=f"test-{agent}") == []
+    return path
+
+
+def resolver() -> Scripted:
+    """Makes the golden calls of the stuck warranty, but resolves the ticket."""
+    plan = plans_of(TASKS)["stuck-warranty"]
+    solved = PlannedCall("zendesk_update_item", {"table": "tickets", "id": "7", "item": {"status": "solved"}})
+    changed = [solved if call.tool == "zendesk_update_item" else call for call in plan]
+    return Scripted("resolver", {"stuck-warranty": changed})
+
+
+def test_the_oracle_passes_every_time_and_the_null_agent_never(tmp_path: Path) -> None:
+    scores = [*scores_of(ran(tmp_path / "a.db")), *scores_of(ran(tmp_path / "b.db", "null"))]
+    oracle, null = sorted(reliability(scores), key=lambda one: one.agent == "null")
+    assert (oracle.pass_at_1, oracle.every_time, oracle.trials) == (1.0, 2, 4)
+    assert (null.pass_at_1, null.every_time, null.trials) == (0.0, 0, 4)
+
+
+def test_read_models_that_are_dropped_and_rebuilt_are_equal(tmp_path: Path) -> None:
+    path = ran(tmp_path / "c.db", "careless", 5)
+    before = Views(views_path(path))
+    kept = (sorted(before.trials(), key=lambda row: row.trial), before.scores())
+    before.close()
+    views_path(path).unlink()
+    assert rebuilt_views(path) == 10
+    after = Views(views_path(path))
+    assert (sorted(after.trials(), key=lambda row: row.trial), after.scores()) == kept
+    assert {row.bundle for row in after.verdicts()} == {one.bundle for one in kept_judgements(path)}
+    after.close()
+
+
+def kept_judgements(path: Path) -> list[Judgement]:
+    with Store.open(path, read_only=True) as store:
+        return list(judgements(store))
+
+
+def test_read_models_that_are_gone_are_made_again_when_asked(tmp_path: Path) -> None:
+    path = ran(tmp_path / "i.db")
+    before = scores_of(path)
+    views_path(path).unlink()
+    assert scores_of(path) == before
+
+
+def test_what_is_no_store_has_no_scores_and_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear all")
+    with pytest.raises(StoreUnusable, match=r"letter\.txt"):
+        scores_of(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_resumed_campaign_judges_nothing_twice(tmp_path: Path) -> None:
+    path = ran(tmp_path / "d.db")
+    before = kept_judgements(path)
+    ran(path)
+    assert kept_judgements(path) == before
+    assert [score.trials for score in scores_of(path)] == [2, 2]
+
+
+def test_a_verdict_that_was_lost_with_the_process_is_given_on_resume(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    with Store.open(path, create=True) as store:
+        Court(store, RETAIL, TASKS)
+    ran(path)
+    views_path(path).unlink()
+    ran(path)
+    assert [score.passed for score in scores_of(path)] == [2, 2]
+
+
+def test_a_polite_failure_is_told_with_the_event_that_wrote_it(tmp_path: Path) -> None:
+    path = tmp_path / "f.db"
+    tasks = [item for item in TASKS if item.task.id == "stuck-warranty"]
+    run_judged(path, RETAIL, tasks, resolver(), 1, name="resolver")
+    with Store.open(path, read_only=True) as store:
+        told = told_trial(store, RETAIL, "stuck-warranty/0")
+    (finding,) = told.judgement.verdict.findings
+    assert (finding.key, finding.field, finding.required, finding.found) == ("7", "status", "hold", "solved")
+    lines = list(summary(told, RETAIL))
+    assert any("All done!" in line for line in lines)
+    assert any(line.startswith(f"event {finding.position}: zendesk.ticket-changed.1") for line in lines)
+    assert [line for line in timeline(told, RETAIL) if line.startswith("►")] == [
+        line for line in timeline(told, RETAIL) if f"►{finding.position:4} " in line
+    ]
+
+
+def test_a_trial_is_named_by_its_id_or_its_task_and_repetition_alone(tmp_path: Path) -> None:
+    path = ran(tmp_path / "g.db")
+    with Store.open(path, read_only=True) as store:
+        (first, *_) = [key for key, _ in Archive(store, RETAIL).closed()]
+        assert told_trial(store, RETAIL, str(first.id)[:13]).key == first
+        for name in ("no-such-task/0", ""):
+            with pytest.raises(UserFault, match="trial"):
+                told_trial(store, RETAIL, name)
+
+
+def test_what_an_agent_says_cannot_move_the_cursor(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    tasks = [item for item in TASKS if item.task.id == "stuck-warranty"]
+    rude = Scripted("rude", {}, goodbye="\x1b[2J\x1b]0;owned\x07 done\r\nverdict: pass")
+    run_judged(path, RETAIL, tasks, rude, 1, name="rude")
+    with Store.open(path, read_only=True) as store:
+        told = told_trial(store, RETAIL, "stuck-warranty/0")
+    for line in [*summary(told, RETAIL), *timeline(told, RETAIL)]:
+        assert line.isprintable()
+    assert "verdict: pass" not in list(summary(told, RETAIL))
+
+
+def test_a_resumed_run_does_not_make_old_verdicts_the_newest(tmp_path: Path) -> None:
+    path = ran(tmp_path / "j.db")
+    with closing(Views(views_path(path))) as views:
+        trial = views.trials()[0].trial
+        views.add([VerdictRow(trial, "f" * 64, "ungradeable", "", 0, views.last_place() + 1)])
+    ran(path)
+    assert sum(score.ungradeable for score in scores_of(path)) == 1
