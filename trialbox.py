@@ -1,12 +1,23 @@
 """The command line: `trialbox COMMAND`. The only module that sees all folders."""
 
 import argparse
+import codecs
+import errno
+import json
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO
 
 FOLDERS = ("sandbox", "domains", "judges", "replay")
+PIPE_CLOSED = 141
+"""What a shell reports of a program that wrote to a pipe which nobody reads any more."""
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What is wrong with a disk, told without a file's name by the write that met it."""
 
 
 class Intruder(RuntimeError):
@@ -48,7 +59,11 @@ def told_faults(error: Exception) -> list[Exception]:
     if isinstance(error, ExceptionGroup):
         inner = [told_faults(part) for part in error.exceptions]
         return [fault for faults in inner for fault in faults] if all(inner) else []
-    return [error] if isinstance(error, UserFault | StreamFault) else []
+    if isinstance(error, OSError):
+        is_told = error.filename is not None or error.errno in _DISK or isinstance(error, BrokenPipeError)
+    else:
+        is_told = isinstance(error, UserFault | StreamFault)
+    return [error] if is_told else []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,8 +71,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Run one command.
 
     Returns:
-        0: done. 1: done, and the answer is no. 2: what was asked cannot be done; the text says why.
+        0: done. 1: done, and the answer is no. 2: what was asked cannot be done, or its output cannot be written; the
+        text says why. 130: stopped. 141: nobody reads the output any more. What was finished is kept in every case.
     """
+    codecs.register_error("trialbox", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="trialbox")
+    try:
+        code = _answered(arguments)
+    except SystemExit as stopped:
+        # argparse ends with its own code, and rich with 1 where the pipe is closed.
+        is_closed = isinstance(stopped.__context__, BrokenPipeError)
+        raise SystemExit(_output_ended(PIPE_CLOSED if is_closed else stopped.code)) from None
+    return int(_output_ended(code) or 0)
+
+
+def _answered(arguments: Sequence[str] | None) -> int:
     try:
         ensure_own()
         options = parser().parse_args(arguments)
@@ -67,14 +97,62 @@ def main(arguments: Sequence[str] | None = None) -> int:
             faults = told_faults(error)
             if not faults:
                 raise
-            print(f"trialbox {options.command}: {faults[0]}", file=sys.stderr)
+            told = [fault for fault in faults if not isinstance(fault, BrokenPipeError)]
+            if not told:
+                return PIPE_CLOSED
+            _say(f"trialbox {options.command}: {_worded(told[0])}")
             return 2
     except Intruder as fault:
-        print(f"trialbox: {fault}", file=sys.stderr)
+        _say(f"trialbox: {fault}")
         return 2
     except KeyboardInterrupt:
-        print("trialbox: stopped; what was finished is kept, and the same command goes on from there", file=sys.stderr)
+        _say("trialbox: stopped; what was finished is kept, and the same command goes on from there")
         return 130
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Characters that the terminal's encoding lacks, as `\\u2026`: legible, and JSON stays JSON."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def _worded(fault: Exception) -> str:
+    if not isinstance(fault, OSError):
+        return str(fault)
+    if fault.filename is None:
+        return f"cannot be written: {fault.strerror}; check the disk and where the output goes"
+    return f"{fault.filename}: {fault.strerror}; check the path and its permissions"
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        print(text, file=sys.stderr)
+
+
+def _output_ended(code: str | int | None) -> str | int | None:
+    """The exit code, once all output is written; another one if it cannot be."""
+    fault = _written_out(sys.stdout)
+    if isinstance(fault, BrokenPipeError):
+        code = PIPE_CLOSED
+    elif fault is not None and code != 2:
+        _say(f"trialbox: the output {_worded(fault)}")
+        code = 2
+    _written_out(sys.stderr)
+    return code
+
+
+def _written_out(stream: TextIO | None) -> OSError | None:
+    """Why a stream cannot be written; it leads nowhere then, so that the interpreter does not try and complain."""
+    if stream is None:
+        return None
+    try:
+        stream.flush()
+    except OSError as fault:
+        with suppress(OSError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
+        return fault
+    return None
 
 
 if __name__ == "__main__":

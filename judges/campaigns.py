@@ -8,25 +8,29 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 from msgspec import Struct
+from msgspec.structs import replace
 
-from judges.court import Court, newest_judgement, rebuild, verdict_row, views_path
+from judges.court import Court, ensure_whole, newest_judgement, opened_views, rebuild, verdict_row, views_path
 from judges.explain import Told
 from judges.naming import key_named
 from judges.pack import PackTask
 from judges.record import KIND, Judgement
 from judges.rubric import RubricJudge
+from judges.spending import keep_prices
 from judges.verdict import RubricAnswer
 from sandbox.agents import Agent
-from sandbox.archive import Archive, domain_of
-from sandbox.campaign import Campaign, Closed
+from sandbox.archive import Archive, domain_of, sealed_in
+from sandbox.campaign import MOST_FAULTS, Campaign, Closed
 from sandbox.domain import Domain
+from sandbox.gate import Gate
 from sandbox.lineage import spliced
+from sandbox.prices import NO_PRICES, PriceTable
 from sandbox.projection import trial_rows
 from sandbox.records import TrialKey
 from sandbox.refusals import UserFault
 from sandbox.stream import Durability, Store
 from sandbox.values import digest
-from sandbox.views import Score, Views
+from sandbox.views import Score
 
 OnJudged = Callable[[Closed, Judgement], None]
 
@@ -40,11 +44,14 @@ class Reliability(Struct, frozen=True):
 
     agent: str
     tasks: int
+    planned: int
+    """Trials that were to be: tasks × repetitions."""
     trials: int
+    """Those that ended and were no fault of ours."""
     passed: int
     ungradeable: int
     every_time: int
-    """Tasks that were passed in each of their trials: a literal count, no estimate."""
+    """Tasks that were passed in each planned repetition: a literal count, no estimate."""
 
     @property
     def pass_at_1(self) -> float:
@@ -66,6 +73,11 @@ def run_judged(
     on_judged: OnJudged = lambda closed, judgement: None,
     origin: bytes = b"",
     rubric_judge: RubricJudge | None = None,
+    gate: Gate | None = None,
+    retries_user_faults: bool = False,
+    most_faults: int = MOST_FAULTS,
+    prices: PriceTable = NO_PRICES,
+    users: Mapping[str, str] = {},
 ) -> list[TrialKey]:
     """
     Run a campaign into a store, or go on with the one that is in it, and judge every closed trial.
@@ -74,6 +86,9 @@ def run_judged(
         settings: what tells the agent from others of its name.
         origin: what the tasks' pack says of itself, which stays with the campaign.
         rubric_judge: answers rubrics before the verdict is given. What it is told by belongs into `settings`.
+        gate, retries_user_faults, most_faults: as `Campaign.run` takes them; the first two belong into `settings` too.
+        prices: kept with the campaign, for what it cost.
+        users: as `Campaign` takes them.
 
     Returns:
         The repetitions without a counted trial.
@@ -85,20 +100,20 @@ def run_judged(
     path.parent.mkdir(parents=True, exist_ok=True)
     with Store.open(path, create=True, durability=durability) as store:
         court = Court(store, domain, tasks)
-        campaign = Campaign(store, name, domain, [item.task for item in tasks], repetitions, agent.name, settings)
+        public = [item.task for item in tasks]
+        campaign = Campaign(store, name, domain, public, repetitions, agent.name, settings, users)
         if origin:
             store.keep("pack", digest(origin).hex(), origin)
-        views = Views(views_path(path))
-        if views.is_new:
-            rebuild(views, Archive(store, domain))
+        keep_prices(store, prices)
+        ensure_whole(store)
+        views = opened_views(store, domain, views_path(path))
         given = set(store.names(KIND))
         places = count(views.last_place() + 1)
 
         def judge(closed: Closed, answers: Mapping[str, RubricAnswer]) -> None:
             judgement = court.judge(closed, campaign.snapshots[closed.key.task], answers)
-            views.add(trial_rows(closed.key, closed.records, closed.effects, domain.digest))
-            if judgement.name not in given:
-                views.add([verdict_row(judgement, next(places))])
+            rows = trial_rows(closed.key, closed.records, closed.effects, domain.digest)
+            views.add([*rows, *([] if judgement.name in given else [verdict_row(judgement, next(places))])])
             on_judged(closed, judgement)
 
         async def on_closed(closed: Closed) -> None:
@@ -107,7 +122,14 @@ def run_judged(
 
         async def run() -> list[TrialKey]:
             async with rubric_judge or nullcontext():
-                return await campaign.run(agent, concurrency=concurrency, on_closed=on_closed)
+                return await campaign.run(
+                    agent,
+                    concurrency=concurrency,
+                    on_closed=on_closed,
+                    gate=gate,
+                    retries_user_faults=retries_user_faults,
+                    most_faults=most_faults,
+                )
 
         one = anyio.CapacityLimiter(1)
         try:
@@ -118,17 +140,31 @@ def run_judged(
 
 def rebuilt_views(path: Path) -> int:
     """Make the read models of a store again; how many trials they hold."""
-    with Store.open(path, read_only=True) as store, closing(Views(views_path(path))) as views:
-        rebuild(views, Archive(store, domain_of(store)))
-        return len(views.trials())
+    with Store.open(path, read_only=True) as store:
+        ensure_whole(store)
+        domain = domain_of(store)
+        with closing(opened_views(store, domain, views_path(path))) as views:
+            rebuild(views, Archive(store, domain))
+            if views.path is None:
+                raise UserFault(f"{views_path(path)} cannot be written; make its folder writable, or copy the store")
+            return len(views.trials())
 
 
 def scores_of(path: Path) -> list[Score]:
-    """Verdict counts by task from the read models, which are made again if they are gone or of another format."""
-    with Store.open(path, read_only=True) as store, closing(Views(views_path(path))) as views:
-        if views.is_new:
-            rebuild(views, Archive(store, domain_of(store)))
-        return views.scores()
+    """
+    Verdict counts by task, also of tasks without a counted trial, each beside the repetitions that were planned.
+
+    Raises:
+        StreamFault: a trial that was judged has lost its end.
+    """
+    with Store.open(path, read_only=True) as store:
+        ensure_whole(store)
+        with closing(opened_views(store, domain_of(store), views_path(path))) as views:
+            found = {score.task: score for score in views.scores()}
+        seal = sealed_in(store)
+    empty = Score(seal.agent, "", 0, 0, 0, 0)
+    tasks = sorted(task.id for task in seal.tasks)
+    return [replace(found.get(task, empty), task=task, planned=seal.repetitions) for task in tasks]
 
 
 def mixed_tasks(scores: Iterable[Score]) -> list[str]:
@@ -158,10 +194,11 @@ def reliability(scores: Iterable[Score]) -> list[Reliability]:
         Reliability(
             agent,
             len(found),
+            sum(score.planned for score in found),
             sum(score.trials for score in found),
             sum(score.passed for score in found),
             sum(score.ungradeable for score in found),
-            sum(score.passed == score.trials for score in found),
+            sum(score.passed == score.planned for score in found),
         )
         for agent, found in sorted(by_agent.items())
     ]

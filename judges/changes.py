@@ -1,11 +1,11 @@
 """Effects in the form in which they are compared."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from judges.profile import ABSENT, Canon, Profile, TablePolicy, value
+from judges.profile import ABSENT, Canon, Policy, Profile, TablePolicy, value
 from sandbox.effects import Effect, Effects, Op
 
 Place = tuple[str, str]
@@ -29,20 +29,26 @@ class Change(Struct, frozen=True, gc=False, eq=False):
         return self.op == "inserted"
 
 
-def changes_of(profile: Profile, effects: Effects, renewed: Collection[Place] = ()) -> list[Change]:
+def changes_of(
+    profile: Profile, effects: Effects, renewed: Collection[Place] = (), touched: Collection[Place] | None = None
+) -> list[Change]:
     """
     What is compared of these effects, in their order.
 
-    An update of which nothing is compared is no change: of prose alone, or to another spelling of the same time.
+    An update of which nothing is compared is no change: of prose where that is free, or to another spelling of the
+    same time.
     A row that was deleted and created again counts as the one it was, since the order of rows is not compared.
 
     Args:
         renewed: rows that were deleted and created again and count as a deletion and a new row.
+        touched: rows that the outcome changes, so that their prose is free; None: that of every row is.
     """
-    return [change for effect in effects for change in _changes(profile.table(effect.table), effect, renewed)]
+    return [change for effect in effects for change in _changes(profile.table(effect.table), effect, renewed, touched)]
 
 
-def _changes(policy: TablePolicy, effect: Effect, renewed: Collection[Place]) -> Iterator[Change]:
+def _changes(
+    policy: TablePolicy, effect: Effect, renewed: Collection[Place], touched: Collection[Place] | None
+) -> Iterator[Change]:
     table, key, op = effect.table, effect.key, effect.op
     if renewed and (table, key) in renewed:
         yield Change(table, key, "deleted", {}, effect, False)
@@ -51,8 +57,10 @@ def _changes(policy: TablePolicy, effect: Effect, renewed: Collection[Place]) ->
         yield Change(table, key, op, {}, effect, False)
     elif op == "inserted":
         yield Change(table, key, op, _new_fields(policy, effect.row or {}), effect, bool(policy.key))
-    elif fields := _changed_fields(policy, effect):
-        yield Change(table, key, op, fields, effect, False)
+    else:
+        forms = policy.forms if touched is None or (table, key) in touched else policy.untouched
+        if fields := _changed_fields(forms, effect):
+            yield Change(table, key, op, fields, effect, False)
 
 
 def _new_fields(policy: TablePolicy, row: dict[str, Any]) -> dict[str, Canon]:
@@ -64,10 +72,10 @@ def _new_fields(policy: TablePolicy, row: dict[str, Any]) -> dict[str, Canon]:
     return fields
 
 
-def _changed_fields(policy: TablePolicy, effect: Effect) -> dict[str, Canon]:
+def _changed_fields(forms: Mapping[str, Policy], effect: Effect) -> dict[str, Canon]:
     fields = {}
     for change in effect.changes:
-        form = policy.forms.get(change.name, value)
+        form = forms.get(change.name, value)
         if form is not None:
             after = _form_in(effect.row, change.name, form)
             if after != _form_in(effect.before, change.name, form):
@@ -77,6 +85,11 @@ def _changed_fields(policy: TablePolicy, effect: Effect) -> dict[str, Canon]:
 
 def _form_in(row: dict[str, Any] | None, name: str, form: Any) -> Canon:
     return form(row[name]) if row is not None and name in row else ABSENT
+
+
+def touched_places(effects: Effects) -> frozenset[Place]:
+    """Rows of the snapshot that were changed, in whichever of their fields, and are still there."""
+    return frozenset([(effect.table, effect.key) for effect in effects if effect.op == "updated"])
 
 
 def moved_places(profile: Profile, effects: Effects) -> set[Place]:

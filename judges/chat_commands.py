@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from judges.campaigns import run_judged
+from judges.configuration import PROTOCOLS
 from judges.lines import lines
 from judges.pack_commands import suites_of
 from judges.record import Judgement
@@ -14,12 +15,10 @@ from sandbox.campaign import Closed
 from sandbox.loop import ModelAgent
 from sandbox.model_settings import ModelSettings, Secret
 from sandbox.person import LEAVES, PersonAsUser, Terminal
-from sandbox.protocols import Limits, Plain, ThinkingBox
+from sandbox.protocols import Limits
 from sandbox.records import Said, decoded
 from sandbox.refusals import UserFault
 from sandbox.values import canonical
-
-PROTOCOLS = {"thinkingbox": ThinkingBox, "plain": Plain}
 
 
 def add_to(commands: Any) -> None:

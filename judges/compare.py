@@ -7,7 +7,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from judges.alignment import SEARCH_LIMIT, Equal, Graph, aligned
-from judges.changes import Change, changes_of, generated_ids, moved_places, vacated_places
+from judges.changes import Change, changes_of, generated_ids, moved_places, touched_places, vacated_places
 from judges.difference import Place, difference, difference_in_place
 from judges.findings import Findings
 from judges.outcome import Outcome
@@ -48,6 +48,7 @@ class Required:
         self._limit = limit
         self.changes = changes_of(profile, effects)
         self._by_place = _by_place(self.changes)
+        self._touched = touched_places(effects)
         self._moved = moved_places(profile, effects)
         self._vacated = vacated_places(effects)
         self._ids = frozenset(generated_ids(self.changes))
@@ -57,7 +58,7 @@ class Required:
 
     def compare(self, effects: Effects) -> Comparison:
         """Equal or not, exactly; "could not check" rather than a guess."""
-        changes = changes_of(self.profile, effects)
+        changes = changes_of(self.profile, effects, touched=self._touched)
         places = _by_place(changes)
         if len(changes) == len(self._by_place) and places.keys() == self._by_place.keys():
             if all(change.fields == self._by_place[place].fields for place, change in places.items()):
@@ -91,7 +92,7 @@ class Required:
         moved = moved_places(self.profile, effects)
         if moved or self._moved:
             required = Side(changes_of(self.profile, self.effects, self._moved & vacated_places(effects)))
-            found = Side(changes_of(self.profile, effects, moved & self._vacated))
+            found = Side(changes_of(self.profile, effects, moved & self._vacated, self._touched))
         ids = frozenset(required.generated) | frozenset(found.generated)
         is_known = required is self._graph.side and ids == self._graph.ids
         return self._graph if is_known else Graph(required, ids), Graph(found, ids)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -21,13 +22,13 @@ from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.fold import UnknownTopic
 from sandbox.projection import folded_effects, trial_row, trial_rows
-from sandbox.records import Record, Said, TrialKey
+from sandbox.records import Record, Said, TrialEnded, TrialKey
 from sandbox.records import decoded as payload_of
 from sandbox.refusals import SandboxFault
 from sandbox.snapshot import Snapshot
-from sandbox.stream import Batch, Store
+from sandbox.stream import Batch, Store, StreamFault
 from sandbox.task import Task
-from sandbox.values import canonical
+from sandbox.values import canonical, digest_of
 from sandbox.views import VerdictRow, Views
 
 
@@ -146,11 +147,12 @@ def plans_of(tasks: Iterable[PackTask]) -> dict[str, list[PlannedCall]]:
 
 
 def judgements(store: Store) -> Iterator[Judgement]:
-    """All judgements that a store keeps, in the order in which they were given."""
+    """All judgements that a store keeps, in the order in which they were given; StreamFault if one of them is gone."""
     for name in store.names(KIND):
         content = store.kept(KIND, name)
-        if content is not None:
-            yield decoded(content)
+        if content is None:
+            raise StreamFault(f"{store.name}: judgement {name} is listed, but not there; restore a copy of the file")
+        yield decoded(content)
 
 
 def newest_judgement(store: Store, key: TrialKey) -> Judgement | None:
@@ -191,8 +193,33 @@ def verdict_row(judgement: Judgement, place: int) -> VerdictRow:
 
 
 def views_path(store: Path) -> Path:
-    """Where the read models of a store are: `CAMPAIGN.views.db` beside `CAMPAIGN.db`."""
-    return store.with_name(f"{store.stem}.views.db")
+    """Where the read models of a store are: `CAMPAIGN.views.db` beside `CAMPAIGN.db`, `x.y.views.db` beside `x.y`."""
+    return store.with_name(f"{store.name.removesuffix('.db')}.views.db")
+
+
+def opened_views(store: Store, domain: Domain, path: Path | None) -> Views:
+    """The read models of a store's campaign, in a file or in memory; made again if they are new or another's."""
+    views = Views(path)
+    archive = Archive(store, domain)
+    if views.is_new or not views.is_about(digest_of(archive.seal)):
+        rebuild(views, archive)
+    return views
+
+
+def ensure_whole(store: Store) -> None:
+    """
+    Return if every trial that was judged still has its end.
+
+    Raises:
+        StreamFault: a stream lost its last records; a digest chain alone cannot show that.
+    """
+    for trial in dict.fromkeys(name.partition("/")[0] for name in store.names(KIND)):
+        last = store.last(UUID(trial))
+        if last is None or not isinstance(payload_of(last), TrialEnded):
+            raise StreamFault(
+                f"{store.name}: trial {UUID(trial)} was judged, but its last records are gone; "
+                f"restore a copy of the file"
+            )
 
 
 def rebuild(views: Views, archive: Archive) -> None:
@@ -206,3 +233,4 @@ def rebuild(views: Views, archive: Archive) -> None:
         else:
             views.add(trial_rows(key, records, effects, domain.digest))
     views.add(verdict_row(judgement, place) for place, judgement in enumerate(judgements(archive.store), 1))
+    views.claim(digest_of(archive.seal))

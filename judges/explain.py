@@ -11,7 +11,17 @@ from judges.record import Judgement
 from judges.verdict import Verdict
 from sandbox.domain import Domain
 from sandbox.fold import event_of
-from sandbox.records import OWN_TOPICS, Record, Said, ToolCalled, ToolRefused, ToolReturned, TrialKey, decoded
+from sandbox.records import (
+    OWN_TOPICS,
+    Record,
+    Said,
+    ToolCalled,
+    ToolRefused,
+    ToolReturned,
+    TrialEnded,
+    TrialKey,
+    decoded,
+)
 from sandbox.values import plain
 
 
@@ -29,6 +39,9 @@ def summary(told: Told, domain: Domain) -> Iterator[str]:
     said = dialogue_of(told.records)
     yield f"task {told.key.task}, repetition {told.key.repetition}, attempt {told.key.attempt}, trial {told.key.id}"
     yield from (f"  {line.role}: {cut(line.text)}" for line in said)
+    end = decoded(told.records[-1])
+    if isinstance(end, TrialEnded) and end.end != "done":
+        yield f"ended: {end.end}" + (f" ({cut(end.detail)})" if end.detail else "")
     nearest = f" (nearest accepted outcome: {verdict.outcome})" if verdict.result == "fail" and verdict.outcome else ""
     yield f"verdict: {verdict.result}{nearest}"
     for check in verdict.checks:
@@ -50,7 +63,7 @@ def _event(records: Sequence[Record], position: int, domain: Domain) -> Iterator
     record = records[position - 1]
     called = decoded(records[record.cause - 1]) if record.cause else None
     if isinstance(called, ToolCalled):
-        yield f"call at {record.cause}: {called.tool} {cut(called.arguments)}"
+        yield f"call at {record.cause}: {cut(called.tool)} {cut(called.arguments)}"
     _, event = event_of(domain, record)
     yield f"event {position}: {record.topic} {cut(msgspec.json.encode(plain(event)).decode())}"
 
@@ -72,7 +85,7 @@ def record_line(record: Record, domain: Domain) -> str:
     if isinstance(payload, Said):
         return f"{payload.role}: {cut(payload.text)}"
     if isinstance(payload, ToolCalled):
-        return f"{payload.number}. {payload.tool} {cut(payload.arguments)}"
+        return f"{payload.number}. {cut(payload.tool)} {cut(payload.arguments)}"
     if isinstance(payload, ToolReturned):
         return f"    = {cut(payload.result)}"
     if isinstance(payload, ToolRefused):

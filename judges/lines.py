@@ -83,5 +83,5 @@ def _looks_typed(text: str) -> bool:
 def _writer(finding: Finding) -> str:
     if not finding.position:
         return ""
-    call = f", call {finding.cause} {finding.tool}".rstrip() if finding.cause else ""
+    call = f", call {finding.cause} {cut(finding.tool)}".rstrip() if finding.cause else ""
     return f" — written by event {finding.position} ({finding.topic}){call}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,7 @@ from judges.expectation import (
 )
 from sandbox.domain import Domain
 from sandbox.package_data import read_yaml, task_files
-from sandbox.task import Task, UserContext
+from sandbox.task import Task, TaskLimits, UserContext
 from sandbox.values import Instant, ValueFault, ensure_storable, moment
 
 RULES: Mapping[str, type[Struct]] = {"never": Never, "at_most_once": AtMostOnce, "before": Before}
@@ -45,6 +45,8 @@ class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
     patch: dict[str, list[dict[str, Any]]] = {}
     tools: tuple[str, ...] = ()
     policy: str = ""
+    protocol: Literal["", "plain", "thinkingbox"] = ""
+    limits: TaskLimits = TaskLimits()
 
 
 def tasks_of(domain: Domain) -> tuple[PackTask, ...]:
@@ -81,7 +83,17 @@ def unchecked_task(domain: Domain, content: Any, file: str) -> PackTask:
         raise TaskInvalid(f"{file}: {error}") from None
     if not made.id.strip() or not made.id.isprintable():
         raise TaskInvalid(f"{file}: {made.id!r} cannot name a task; write words that can be printed - at `$.id`")
-    task = Task(made.id, domain.name, made.instant, made.goal, made.tools, made.policy, made.patch)
+    task = Task(
+        made.id,
+        domain.name,
+        made.instant,
+        made.goal,
+        made.tools,
+        made.policy,
+        made.patch,
+        made.protocol,
+        made.limits,
+    )
     return PackTask(task, UserContext(made.id, made.user), made.expect)
 
 

@@ -50,6 +50,7 @@ def row_faults(
         if table is None:
             yield fault_in(name, f"no table {name!r} in domain {domain.name}; {nearest(name, domain.tables)}")
             continue
+        is_sound = True
         for number, item in enumerate(items):
             try:
                 domain.layer({name: [item]})
@@ -58,7 +59,13 @@ def row_faults(
                 told = with_value(reason, item) + _hint(table.spec.row_type, reason)
                 at = f"{place(name)}[{number}]"
                 told = told.replace("- at `$", f"- at `{at}") if "- at `$" in told else f"{told} - at `{at}`"
+                is_sound = False
                 yield fault_in(name, told)
+        if is_sound:
+            try:
+                domain.layer({name: items})
+            except RowFault as fault:
+                yield fault_in(name, f"{fault} - at `{place(name)}`")
 
 
 def _hint(row_type: type[Row], reason: str) -> str:

@@ -34,7 +34,8 @@ class PackFiles:
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.is_dir():
-            self._texts = _of_folder(path)
+            # Looked for first: what else stands in a folder that is no pack is nobody's mistake.
+            self._texts = _of_folder(path) if (path / "pack.yaml").exists() else {}
         elif path.is_file():
             self._texts = _of_archive(path)
         else:

@@ -165,6 +165,8 @@ class TablePolicy(Struct, frozen=True, eq=False):
     names: Mapping[str, str]
     """Policy names by field."""
     forms: Mapping[str, Policy]
+    untouched: Mapping[str, Policy]
+    """The same for a row of the snapshot that the outcome leaves alone: there also prose must stay as it is."""
     key: str
     """The key field where new rows are aligned by content, and their ids renamed; empty: they are compared by key."""
 
@@ -185,7 +187,7 @@ class Profile(Struct, frozen=True, eq=False):
         return {table: names | ({"": "aligned"} if self.tables[table].key else {}) for table, names in made.items()}
 
 
-_UNKNOWN = TablePolicy({}, {}, "")
+_UNKNOWN = TablePolicy({}, {}, {}, "")
 
 
 def default_policy(spec: FieldSpec) -> str:
@@ -201,6 +203,7 @@ def profile_of(
     """
     The domain's defaults with a task's overrides.
 
+    Prose is not compared in rows that the outcome writes; in others it must stay, unless an override names the field.
     The rows of a table with a single text key are aligned by content if its ids come from a rule, or its key is not
     compared; an override for the key field (`exact`, `text`) makes them be compared by key.
 
@@ -230,7 +233,8 @@ def _table_policy(table: Table, overrides: Mapping[str, str], refusal: bool) -> 
     is_text = len(table.spec.key) == 1 and specs[key].kind in ("text", "prose")
     is_aligned = is_text and (names[key] == "ignore" or (table.ids is not None and key not in overrides))
     forms = {name: _form(policy, specs[name]) for name, policy in names.items()}
-    return TablePolicy(names, forms, key if is_aligned else "")
+    kept = {name: exact for name, policy in names.items() if policy == "prose" and name not in overrides}
+    return TablePolicy(names, forms, forms | kept, key if is_aligned else "")
 
 
 def _form(policy: str, spec: FieldSpec) -> Policy:

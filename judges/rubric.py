@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from judges.court import Court
 from judges.expectation import Rubric
-from judges.rubric_calls import CallFile, JudgeCall
+from judges.rubric_calls import CallFile, JudgeCall, OnCall
 from judges.rubric_form import Question, asking_for_form, given_in, question_of
 from judges.verdict import Evidence, JudgeBundle, RubricAnswer, judged
 from sandbox.campaign import Closed
@@ -31,19 +31,27 @@ class RubricJudge:
         votes: how often each question is asked; odd.
         always: whether also trials whose records are wrong are asked about.
         within_s: for one call, its failed attempts included.
+        on_call: told of each call that is made.
 
     Raises:
         UserFault: `votes` is not odd.
     """
 
     def __init__(
-        self, settings: ModelSettings, *, votes: int = 1, always: bool = False, within_s: float = WITHIN_S
+        self,
+        settings: ModelSettings,
+        *,
+        votes: int = 1,
+        always: bool = False,
+        within_s: float = WITHIN_S,
+        on_call: OnCall = lambda call: None,
     ) -> None:
         _ensure_odd(votes)
         self.settings = asking_for_form(settings)
         self._votes = votes
         self._always = always
         self._within_s = within_s
+        self._on_call = on_call
         self._model: Model | None = None
 
     @property
@@ -77,7 +85,7 @@ class RubricJudge:
             votes=self._votes,
             always=self._always,
             within_s=self._within_s,
-            file=CallFile(court.store, closed.key.id.hex),
+            file=CallFile(court.store, closed.key.id.hex, self._on_call),
         )
 
 

@@ -1,6 +1,6 @@
 """What a rubric judge was asked and said about trials, kept beside their judgements: for its answers and its cost."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import msgspec
@@ -26,17 +26,27 @@ class JudgeCall(Struct, frozen=True, omit_defaults=True):
     unanswered: Unanswered | None = None
 
     @property
+    def made(self) -> Replied | Unanswered | None:
+        """The model call behind it."""
+        return self.replied or self.unanswered
+
+    @property
     def is_answer(self) -> bool:
         """Whether it is a yes or a no."""
         return self.result in ("yes", "no")
 
 
+OnCall = Callable[[JudgeCall], None]
+"""Called for each call that was made, not for those that were on file."""
+
+
 class CallFile:
     """The calls about one trial: each is on disk as soon as it was made, under trial, question and text."""
 
-    def __init__(self, store: Store, trial: str) -> None:
+    def __init__(self, store: Store, trial: str, on_call: OnCall = lambda call: None) -> None:
         self._store = store
         self.trial = trial
+        self._on_call = on_call
 
     def calls(self, question: str) -> list[JudgeCall]:
         """
@@ -53,9 +63,17 @@ class CallFile:
     def keep(self, question: str, place: int, call: JudgeCall) -> None:
         """Keep the call at a place, from 1."""
         self._store.keep(KIND, self._name(question, place), canonical(call))
+        self._on_call(call)
 
     def _name(self, question: str, place: int) -> str:
         return f"{self.trial}/{question}/{place}"
+
+
+def newest_calls(store: Store) -> dict[str, JudgeCall]:
+    """The last call about each trial, by the trial's id in hexadecimal."""
+    newest = {name.partition("/")[0]: name for name in store.names(KIND)}
+    contents = {trial: store.kept(KIND, name) for trial, name in newest.items()}
+    return {trial: _decode(content) for trial, content in contents.items() if content is not None}
 
 
 def calls_in(store: Store) -> Iterator[Replied | Unanswered]:
@@ -63,7 +81,7 @@ def calls_in(store: Store) -> Iterator[Replied | Unanswered]:
     for name in store.names(KIND):
         content = store.kept(KIND, name)
         call = None if content is None else _decode(content)
-        if call is not None and (made := call.replied or call.unanswered) is not None:
+        if call is not None and (made := call.made) is not None:
             yield made
 
 

@@ -107,7 +107,7 @@ def _table_policies(table: Table, aligned: bool) -> TablePolicy:
     forms = {name: None if policy == "ignore" else _form(kinds[name], aligned) for name, policy in names.items()}
     key = table.spec.key[0]
     is_paired = aligned and table.ids is not None and len(table.spec.key) == 1 and kinds[key] == "text"
-    return TablePolicy(names, forms, key if is_paired else "")
+    return TablePolicy(names, forms, forms, key if is_paired else "")
 
 
 def _form(kind: str, aligned: bool) -> Callable[[Any], Canon]:

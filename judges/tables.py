@@ -1,22 +1,38 @@
 """Tables for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from judges.campaigns import Reliability
+from sandbox.prices import Cost
 from sandbox.views import Score
 
+NO_COSTS: Mapping[str, Cost] = {}
 
-def reliability_table(found: Sequence[Reliability], repetitions: int = 0) -> Table:
-    """One line for each agent: best of one, and passed every time."""
+
+def reliability_table(
+    found: Sequence[Reliability], repetitions: int = 0, costs: Mapping[str, Cost] = NO_COSTS
+) -> Table:
+    """One line for each agent: best of one, passed every time, and what it cost where that is told of any."""
     every = f"{repetitions}/{repetitions}" if repetitions else "n of n"
-    table = plain_table("agent", "tasks", "trials", "pass@1", f"observed {every}", "ungradeable")
+    table = plain_table(
+        "agent", "tasks", "trials", "pass@1", f"observed {every}", "ungradeable", *(["cost"] if costs else [])
+    )
     for one in found:
         share = f"{one.pass_at_1:.1%}"
         every_time = f"{one.every_time} of {one.tasks} tasks"
-        table.add_row(Text(one.agent), str(one.tasks), str(one.trials), share, every_time, str(one.ungradeable))
+        table.add_row(
+            Text(one.agent),
+            str(one.tasks),
+            counted(one.trials, one.planned),
+            share,
+            every_time,
+            str(one.ungradeable),
+            *([costs[one.agent].shown() if one.agent in costs else "no model"] if costs else []),
+        )
     return table
 
 
@@ -24,9 +40,14 @@ def task_table(scores: Sequence[Score]) -> Table:
     """One line for each agent and task."""
     table = plain_table("agent", "task", "trials", "passed", "failed", "ungradeable")
     for score in scores:
-        counts = (score.trials, score.passed, score.failed, score.ungradeable)
+        counts = (counted(score.trials, score.planned), score.passed, score.failed, score.ungradeable)
         table.add_row(Text(score.agent), Text(score.task), *map(str, counts))
     return table
+
+
+def counted(trials: int, planned: int) -> str:
+    """How many trials count, and of how many if some are missing."""
+    return str(trials) if trials == planned else f"{trials} of {planned}"
 
 
 def plain_table(*columns: str) -> Table:
@@ -35,3 +56,9 @@ def plain_table(*columns: str) -> Table:
     for place, name in enumerate(columns):
         table.add_column(name, justify="left" if place == 0 or name == "task" else "right")
     return table
+
+
+def wide_console(least: int = 0) -> Console:
+    """Standard output: as wide as the terminal, or `least`; wide enough for any table where there is no terminal."""
+    console = Console()
+    return Console(width=max(least, console.width) if console.is_terminal else 200)

@@ -75,7 +75,7 @@ def step_lines(step: Step | None) -> Iterator[str]:
     elif isinstance(step, Line):
         yield f"{step.position:4}  {step.role}: {cut(step.text)}"
     else:
-        yield f"{step.position:4}  {step.number}. {step.tool} {cut(step.arguments)}"
+        yield f"{step.position:4}  {step.number}. {cut(step.tool)} {cut(step.arguments)}"
         yield f"{step.end:4}      {'! ' if step.refusal else '= '}{cut(step.answered.strip())}"
         for (table, key), row in step.written.items():
             yield f"          {table} {cut(key)}: {_change(row)}"

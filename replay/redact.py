@@ -1,6 +1,6 @@
 """Redaction: what agents and users said and wrote, replaced by digests, while every chain can still be verified."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -31,6 +31,7 @@ from sandbox.records import (
     encode_payload,
     payload_digest,
 )
+from sandbox.snapshot import Snapshot
 from sandbox.values import digest
 
 TEXTS: Mapping[type[Struct], tuple[str, ...]] = {
@@ -61,11 +62,15 @@ class Redaction:
     Replaced are lines of the dialogue, replies of models, arguments and answers of calls, details of an end, and prose
     in events.
     Everything else stays: seed rows, tasks and expectations are the benchmark's, and values that are no prose are
-    what verdicts are made of.
+    what verdicts are made of. So does prose that a row had from the start: writing it again must stay no change.
+
+    Args:
+        snapshot: the rows that the trial started from.
     """
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, snapshot: Snapshot) -> None:
         self.domain = domain
+        self._known = frozenset(_prose_of(domain, snapshot))
         self.marks: dict[str, str] = {}
         """What stands for each text that was replaced."""
         specs = [spec for table in domain.tables.values() for spec in table.shape.fields]
@@ -104,7 +109,7 @@ class Redaction:
     def _without_prose(self, value: Any, names: set[str]) -> Any:
         if isinstance(value, Mapping):
             return {
-                name: self._mark(item)
+                name: self._worded(item)
                 if name in names and isinstance(item, str)
                 else self._without_prose(item, set(self._prose))
                 for name, item in value.items()
@@ -112,6 +117,9 @@ class Redaction:
         if isinstance(value, list | tuple):
             return [self._without_prose(item, names) for item in value]
         return value
+
+    def _worded(self, text: str) -> str:
+        return text if text in self._known else self._mark(text)
 
     def _mark(self, text: str) -> str:
         if not text:
@@ -131,3 +139,11 @@ class Redaction:
             if len(text) >= LEAST and text in value:
                 value = value.replace(text, mark)
         return value
+
+
+def _prose_of(domain: Domain, snapshot: Snapshot) -> Iterator[str]:
+    for name, table in domain.tables.items():
+        fields = [spec.name for spec in table.shape.fields if spec.kind == "prose"]
+        for key in snapshot.table(name) if fields else ():
+            row = snapshot.get(name, key)
+            yield from (text for text in (getattr(row, field) for field in fields) if isinstance(text, str))

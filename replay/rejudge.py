@@ -226,7 +226,7 @@ def closed_keys(archive: Archive) -> Iterator[tuple[TrialKey, TrialEnded]]:
 
 def _answers(rehearing: Rehearing, docket: Docket, key: TrialKey, filed: Filed) -> Answers:
     """Answers that rubrics were given before, while question and dialogue are the same."""
-    questions = rehearing.bundles[key.task].expectation.rubrics
+    questions = {rubric.name for rubric in rehearing.bundles[key.task].expectation.questions}
     found: dict[str, RubricAnswer] = {}
     for judgement in docket.judgements(key.id.hex) if questions else ():
         if judgement.inputs.get("dialogue") == filed.inputs["dialogue"]:

@@ -23,6 +23,7 @@ from sandbox.records import TrialKey
 from sandbox.refusals import UserFault
 from sandbox.registry import domain_named
 from sandbox.stream import Store
+from sandbox.values import digest_of
 from sandbox.views import Views
 
 
@@ -159,22 +160,15 @@ def heard_again(path: Path, today: Today, *, chosen: Chosen = lambda key: True, 
 
 @contextmanager
 def _views(archive: Archive, path: Path, *, is_dry: bool) -> Iterator[Views]:
-    """The store's read models, made again where they are gone or behind; in memory if nothing may be written."""
+    """The store's read models, made again where they are gone or behind; a copy in memory if nothing may be written."""
     file = views_path(path)
-    with closing(Views(file) if file.exists() or not is_dry else Views()) as views:
-        if not _are_behind(archive, views):
-            yield views
-            return
-        if not is_dry:
+    with closing(Views.copied(file) if is_dry else Views(file)) as views:
+        if _are_behind(archive, views):
             rebuild(views, archive)
-            yield views
-            return
-    with closing(Views()) as fresh:
-        rebuild(fresh, archive)
-        yield fresh
+        yield views
 
 
 def _are_behind(archive: Archive, views: Views) -> bool:
-    """Whether a judgement is in the store that the read models do not know."""
+    """Whether the read models are about something else, or do not know a judgement that is in the store."""
     last = max((row.place for row in views.verdicts()), default=0)
-    return views.is_new or last < len(archive.store.names(KIND))
+    return views.is_new or not views.is_about(digest_of(archive.seal)) or last < len(archive.store.names(KIND))

@@ -45,7 +45,8 @@ def repair_lines(found: Repair) -> Iterator[str]:
         )
     else:
         smallest = "no smaller change does" if found.is_minimal else "none of these changes can be left out"
-        yield f"reaches {found.outcome!r} with {len(found.changes)} changed calls; {smallest}"
+        changes = len(found.changes)
+        yield f"reaches {found.outcome!r} with {changes} changed call{'s' * (changes != 1)}; {smallest}"
         yield from (change_line(change) for change in found.changes)
 
 
@@ -87,4 +88,4 @@ def no_return_lines(found: NoReturn) -> Iterator[str]:
 
 def asked(call: Made) -> str:
     """Tool and arguments, as written."""
-    return f"{call.tool} {cut(call.arguments)}"
+    return f"{cut(call.tool)} {cut(call.arguments)}"

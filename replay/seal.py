@@ -20,7 +20,7 @@ from replay.sealed_store import (
     index_part,
     trial_part,
 )
-from sandbox.archive import Seal, attempts_of, domain_of, keys_of, sealed_in
+from sandbox.archive import Archive, Seal, attempts_of, domain_of, keys_of, sealed_in
 from sandbox.contents import content_records, content_stream, index_records, index_stream
 from sandbox.continuity import Tail
 from sandbox.fold import end_of
@@ -108,8 +108,8 @@ def _parts(store: Store, keys: Sequence[TrialKey], redact_texts: bool) -> Iterat
     """All parts in the order of their names."""
     redactions: dict[str, Redaction] = {}
     if redact_texts:
-        domain = domain_of(store)
-        redactions = {key.id.hex: Redaction(domain) for key in keys}
+        archive = Archive(store, domain_of(store))
+        redactions = {key.id.hex: Redaction(archive.domain, archive.snapshots[key.task]) for key in keys}
         for key in keys:
             for record in store.records(key.id):
                 redactions[key.id.hex].redacted(record)
@@ -126,7 +126,7 @@ def _parts(store: Store, keys: Sequence[TrialKey], redact_texts: bool) -> Iterat
         else:
             content = store.kept(kind, name)
             assert content is not None, "what is listed is kept in the same commit"
-            redaction = redactions.get(name.partition("/")[0]) if kind == "judgement" else None
+            redaction = redactions.get(name.partition("/")[0]) if kind in ("judgement", "rubric") else None
             yield part, redaction.in_json(content) if redaction else content
 
 

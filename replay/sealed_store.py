@@ -13,7 +13,7 @@ from sandbox.records import Record, chained_over, genesis, payload_digest
 from sandbox.store_file import StreamFault
 from sandbox.stream import Store
 
-KINDS = ("campaign", "task", "layer", "expectation", "outcomes", "judgement", "fork")
+KINDS = ("campaign", "task", "layer", "expectation", "outcomes", "judgement", "rubric", "pack", "prices", "fork")
 """The kinds of kept content that are sealed."""
 
 

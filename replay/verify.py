@@ -89,6 +89,7 @@ class _Check:
         self._results: dict[TrialKey, tuple[str, str]] = {}
         """Result and bundle of the judgement that counts."""
         self._agent = ""
+        self._planned = 0
         self._names: dict[str, str] = {}
         self._bundles: dict[str, JudgeBundle | None] = {}
         self._is_redacted = bool(file.manifest.about.redacted)
@@ -96,7 +97,7 @@ class _Check:
     def run(self) -> None:
         """Everything, in order: what is there, each trial, each judgement."""
         campaign = sealed_in(self.store)
-        self._agent = campaign.agent
+        self._agent, self._planned = campaign.agent, campaign.repetitions
         keys = list(self._keys(campaign))
         self._compare_parts(campaign, keys)
         try:
@@ -128,9 +129,9 @@ class _Check:
 
     def _score(self, task: str, found: list[tuple[str, str]]) -> Score:
         results = [result for result, _ in found]
-        counts = [results.count(name) for name in ("pass", "fail", "ungradeable")]
+        passed, failed, ungradeable = (results.count(name) for name in ("pass", "fail", "ungradeable"))
         bundles = tuple(sorted({bundle for _, bundle in found}))
-        return Score(self._agent, task, len(results), counts[0], counts[1], counts[2], bundles)
+        return Score(self._agent, task, len(results), passed, failed, ungradeable, bundles, self._planned)
 
     def _keys(self, campaign: Seal) -> Iterator[TrialKey]:
         for key in started(self.store, campaign):

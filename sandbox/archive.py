@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -14,10 +15,15 @@ from sandbox.registry import domain_mounted
 from sandbox.snapshot import Layer, Snapshot
 from sandbox.stream import Store
 from sandbox.task import Task
+from sandbox.values import canonical
 
 INTERRUPTED = "interrupted"
 """Detail of a trial whose run was stopped or killed; it says nothing about the next attempt."""
-_TASK_FIELDS = ("digest", "layers", "tools_digest")
+KIND = "campaign"
+"""The kind of content under which a store keeps seals."""
+ABSENT = "nothing"
+"""What is told of a setting that is not there."""
+_TASK_FIELDS = ("digest", "layers", "tools_digest", "user")
 
 
 class SealedTask(Struct, frozen=True):
@@ -27,10 +33,12 @@ class SealedTask(Struct, frozen=True):
     digest: str
     layers: tuple[str, ...]
     tools_digest: str
+    user: str = ""
+    """Digest of what its user is told; empty where nobody reads that."""
 
 
 class Seal(Struct, frozen=True):
-    """A campaign's inputs. The same name with other inputs is refused."""
+    """A campaign's inputs. It may be extended by tasks and repetitions; the same name with other inputs is refused."""
 
     name: str
     domain: str
@@ -95,11 +103,24 @@ class Archive:
 
 
 def sealed_in(store: Store) -> Seal:
-    """The seal of the campaign that a store holds; CampaignDiffers if it holds none."""
-    kept = store.kept("campaign", "seal")
-    if kept is None:
+    """The newest seal of the campaign that a store holds; CampaignDiffers if it holds none."""
+    seal = newest_seal(store)
+    if seal is None:
         raise CampaignDiffers(f"{store.name} holds no campaign; make one with: trialbox run")
-    return msgspec.json.decode(kept, type=Seal)
+    return seal
+
+
+def newest_seal(store: Store) -> Seal | None:
+    """The seal that was kept last: a campaign that is extended gets another one."""
+    names = store.names(KIND)
+    kept = store.kept(KIND, names[-1]) if names else None
+    return None if kept is None else msgspec.json.decode(kept, type=Seal)
+
+
+def keep_seal(store: Store, seal: Seal) -> None:
+    """Keep a seal after those that are there, under the next name."""
+    number = len(store.names(KIND)) + 1
+    store.keep(KIND, "seal" if number == 1 else f"seal-{number}", canonical(msgspec.to_builtins(seal)))
 
 
 def domain_of(store: Store) -> Domain:
@@ -120,12 +141,18 @@ def attempts_of(first: TrialKey) -> Iterator[TrialKey]:
     return (msgspec.structs.replace(first, attempt=attempt) for attempt in count(first.attempt))
 
 
-def ensure_same(kept: Seal, given: Seal) -> None:
-    """Return if two seals say the same; CampaignDiffers names every input that does not."""
+def ensure_extends(kept: Seal, given: Seal) -> None:
+    """
+    Return if a seal says what an older one says, with as many repetitions and all of its tasks or more.
+
+    Raises:
+        CampaignDiffers: it says something else; the text names every difference.
+    """
     told = [
-        f"{field}: sealed {_short(getattr(kept, field))}, given {_short(getattr(given, field))}"
+        line
         for field in Seal.__struct_fields__
-        if field != "tasks" and getattr(kept, field) != getattr(given, field)
+        if field != "tasks"
+        for line in _differences(field, getattr(kept, field), getattr(given, field))
     ]
     told += _task_differences({task.id: task for task in kept.tasks}, {task.id: task for task in given.tasks})
     if told:
@@ -136,13 +163,46 @@ def ensure_same(kept: Seal, given: Seal) -> None:
 
 def _task_differences(kept: Mapping[str, SealedTask], given: Mapping[str, SealedTask]) -> list[str]:
     told = [f"task {name} is not given" for name in kept if name not in given]
-    told += [f"task {name} is not sealed" for name in given if name not in kept]
     for name in [name for name in kept if name in given]:
         pairs = [(field, getattr(kept[name], field), getattr(given[name], field)) for field in _TASK_FIELDS]
         told += [f"task {name} has another {field}" for field, sealed, now in pairs if sealed != now]
-    if not told and list(kept) != list(given):
+    if not told and list(kept) != [name for name in given if name in kept]:
         told.append("the tasks are in another order")
     return told
+
+
+def _differences(field: str, kept: Any, given: Any) -> list[str]:
+    """How one input differs; of settings in JSON, each setting that does."""
+    if field == "repetitions":
+        is_same = given >= kept
+    else:
+        is_same = given == kept
+    if is_same:
+        return []
+    if field == "agent_settings" and None not in (settings := [_settings(kept), _settings(given)]):
+        sealed, now = (dict(_leaves(one)) for one in settings)
+        return [
+            f"{name}: sealed {_short(sealed.get(name, ABSENT))}, given {_short(now.get(name, ABSENT))}"
+            for name in sorted(sealed.keys() | now.keys())
+            if sealed.get(name, ABSENT) != now.get(name, ABSENT)
+        ]
+    return [f"{field}: sealed {_short(kept)}, given {_short(given)}"]
+
+
+def _settings(text: str) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return None
+
+
+def _leaves(settings: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every single setting under its path, as JSON."""
+    if isinstance(settings, dict) and settings:
+        for name, value in settings.items():
+            yield from _leaves(value, f"{path}.{name}" if path else name)
+    else:
+        yield path, msgspec.json.encode(settings).decode()
 
 
 def _short(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from uuid import UUID
 
@@ -12,7 +12,17 @@ from anyio import CapacityLimiter, to_thread
 from msgspec import Struct
 
 from sandbox.agents import USER_FAULT, Agent, Finished, ready
-from sandbox.archive import INTERRUPTED, CampaignDiffers, Seal, SealedTask, attempts_of, ensure_same, keys_of
+from sandbox.archive import (
+    INTERRUPTED,
+    CampaignDiffers,
+    Seal,
+    SealedTask,
+    attempts_of,
+    ensure_extends,
+    keep_seal,
+    keys_of,
+    newest_seal,
+)
 from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.fold import end_of
@@ -76,6 +86,7 @@ class Campaign:
         repetitions: k, attempts that count for each task.
         agent: name of the agent; part of the seal.
         agent_settings: what else tells it from others of its name; part of the seal.
+        users: digest of what the user of a task is told, by task id, where a user takes part; part of the seal.
 
     Raises:
         CampaignDiffers: the store holds a campaign of other inputs.
@@ -91,6 +102,7 @@ class Campaign:
         repetitions: int,
         agent: str,
         agent_settings: str = "",
+        users: Mapping[str, str] = {},
     ) -> None:
         if not tasks or repetitions < 1:
             raise UserFault(f"campaign {name} has {len(tasks)} tasks × {repetitions} repetitions; nothing would run")
@@ -105,7 +117,7 @@ class Campaign:
                     f"task {task.id} is of domain {task.domain!r}; campaign {name} is about {domain.name!r}"
                 )
         self.snapshots = {task.id: snapshot_of(domain, task) for task in tasks}
-        self.seal = self._sealed(name, repetitions, agent, agent_settings)
+        self.seal = self._sealed(name, repetitions, agent, agent_settings, users)
         self._keep()
 
     async def run(
@@ -116,6 +128,7 @@ class Campaign:
         on_closed: OnClosed | None = None,
         gate: Gate | None = None,
         retries_user_faults: bool = False,
+        most_faults: int = MOST_FAULTS,
     ) -> list[TrialKey]:
         """
         Attempt every repetition that has no counted trial yet.
@@ -125,6 +138,7 @@ class Campaign:
         Args:
             gate: in front of every call. Its settings belong into the campaign's `agent_settings`.
             retries_user_faults: whether a trial whose user did wrong is closed as infrastructure and attempted again.
+            most_faults: attempts at one repetition that may break on our side, in all runs together.
 
         Returns:
             The repetitions that are left without a counted trial after the last attempt.
@@ -149,7 +163,7 @@ class Campaign:
 
                 async def resolve(key: TrialKey) -> None:
                     async with limiter:
-                        if not await self._resolved(key, attempt, journal, on_closed):
+                        if not await self._resolved(key, attempt, journal, on_closed, most_faults):
                             unresolved.append(key)
 
                 for key in keys_of(self.seal):
@@ -162,11 +176,14 @@ class Campaign:
         attempt: Callable[[TrialKey], Awaitable[Ended]],
         journal: Journal,
         on_closed: OnClosed | None,
+        most_faults: int,
     ) -> bool:
         faults = 0
         for key in attempts_of(first):
             if await to_thread.run_sync(self.store.has, key.id):
                 ended = await self._taken_up(key, journal)
+            elif faults >= most_faults:
+                return False
             else:
                 ended = await attempt(key)
             if on_closed is not None:
@@ -175,9 +192,7 @@ class Campaign:
             if ended.record.end != "infrastructure":
                 return True
             faults += ended.record.detail != INTERRUPTED
-            if faults == MOST_FAULTS:
-                break
-        return False
+        raise AssertionError("attempts have no end")
 
     async def _opened(self, key: TrialKey, agent: Agent, journal: Journal, gate: Gate | None) -> Trial:
         task, snapshot = self.tasks[key.task], self.snapshots[key.task]
@@ -194,13 +209,14 @@ class Campaign:
         await trial.resume()
         return await trial.end("infrastructure", detail=INTERRUPTED)
 
-    def _sealed(self, name: str, repetitions: int, agent: str, agent_settings: str) -> Seal:
+    def _sealed(self, name: str, repetitions: int, agent: str, agent_settings: str, users: Mapping[str, str]) -> Seal:
         tasks = [
             SealedTask(
                 task.id,
                 task.digest,
                 tuple(layer.digest for layer in self.snapshots[task.id].layers),
                 tools_digest(self.domain, task),
+                users.get(task.id, ""),
             )
             for task in self.tasks.values()
         ]
@@ -209,16 +225,21 @@ class Campaign:
         return Seal(name, self.domain.name, self.domain.digest, *inputs)
 
     def _keep(self) -> None:
-        kept = self.store.kept("campaign", "seal")
+        """Seal the campaign, or extend what is sealed; while another run has it nothing is extended."""
+        kept = newest_seal(self.store)
         if kept is not None:
-            ensure_same(msgspec.json.decode(kept, type=Seal), self.seal)
-            return
+            ensure_extends(kept, self.seal)
+        if kept != self.seal:
+            with self.store.lease(f"campaign {self.seal.name}"):
+                self._keep_inputs()
+                keep_seal(self.store, self.seal)
+
+    def _keep_inputs(self) -> None:
         for task_id, snapshot in self.snapshots.items():
             for layer in snapshot.layers:
                 self.store.keep("layer", layer.digest, layer.content)
             task = self.tasks[task_id]
             self.store.keep("task", task.digest, canonical(msgspec.to_builtins(task)))
-        self.store.keep("campaign", "seal", canonical(msgspec.to_builtins(self.seal)))
 
 
 async def attempted(

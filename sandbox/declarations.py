@@ -98,8 +98,8 @@ class Shape(Generic[S]):
             OutOfRange: a number is not finite or beyond 64 bits, or a text is no Unicode.
             ValueFault: a field is not of its declared type.
         """
-        made = self.checked(value)
-        return made, self._encode(made)
+        made, raw = self._read_back(value)
+        return made, self._encode(made) if self._numbers or self._nested else raw
 
     def checked(self, value: S) -> S:
         """
@@ -107,17 +107,22 @@ class Shape(Generic[S]):
 
         Raises what `encoded` raises.
         """
+        return self._read_back(value)[0]
+
+    def _read_back(self, value: S) -> tuple[S, bytes]:
+        """The struct as `decoded` gives it, and the bytes that it was read from, where 25 may still stand for 25.0."""
         if self._numbers or self._nested:
             self._ensure_finite(value)
         try:
-            made = self._decode(self._encode(value))
+            raw = self._encode(value)
+            made = self._decode(raw)
         except (OverflowError, UnicodeEncodeError) as error:
             raise OutOfRange(f"{self.struct_type.__name__} cannot be recorded: {error}") from error
         except (msgspec.ValidationError, TypeError) as error:
             raise ValueFault(f"{self.struct_type.__name__} cannot be recorded: {error}") from error
         if self._instants:
             self._ensure_instants(made)
-        return made
+        return made, raw
 
     def decoded(self, raw: bytes) -> S:
         """The struct that `raw` holds; msgspec.ValidationError if it is none of this class."""

@@ -1,6 +1,7 @@
 """A domain: mounted toolsets, their seed rows and documents, looked up by name, row class or topic."""
 
 import inspect
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -13,7 +14,7 @@ from sandbox.declarations import Event, Gone, Row, Shape
 from sandbox.ids import IdRule
 from sandbox.package_data import document_rows, instructions_of, seed_rows
 from sandbox.records import RESERVED_MOUNTS
-from sandbox.refusals import SandboxFault
+from sandbox.refusals import SandboxFault, UserFault
 from sandbox.snapshot import Layer, Snapshot
 from sandbox.sources import sources_of
 from sandbox.toolset import Handler, Mount, TableSpec, Toolset, ToolSpec, Upcaster
@@ -23,7 +24,7 @@ R = TypeVar("R", bound=Row)
 Mounting = Literal["own", "public"]
 
 
-class RowFault(ValueError):
+class RowFault(UserFault):
     """A row that cannot be loaded; the text names table, row, field and reason."""
 
 
@@ -72,7 +73,7 @@ class Domain:
     One business.
 
     Args:
-        name: of the domain.
+        name: of the domain: ASCII letters, digits, `_`, `-`, `.`.
         mounts: toolsets, or toolsets mounted under other names and settings.
         seed: rows by mounted table name; read from `package` when left out.
         package: a package with `seed/` (a YAML file for each table), document folders and `instructions.md`.
@@ -89,6 +90,8 @@ class Domain:
         refusals: Literal["error", "object"] = "error",
         mounting: Mounting = "own",
     ) -> None:
+        if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
+            raise TypeError(f"{name!r} cannot name a domain; use letters, digits, `_`, `-` and `.`")
         self.name = name
         self.mounts = tuple(mount.mount() if isinstance(mount, Toolset) else mount for mount in mounts)
         self.refusals = refusals
@@ -195,20 +198,19 @@ class Domain:
 
     def layer(self, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Layer:
         """
-        Rows as an immutable layer; a later row replaces an earlier one with its key, in that one's place.
+        Rows as an immutable layer.
+
+        In a lax mount a later row replaces an earlier one with its key, in that one's place.
 
         Raises:
-            RowFault: an unknown table, or a row that is not of its table's shape.
+            RowFault: an unknown table, a row that is not of its table's shape, or two rows with one key.
         """
-        made: dict[str, dict[str, Row]] = {}
+        made = {}
         for name, items in rows.items():
             table = self.tables.get(name)
             if table is None:
                 raise RowFault(f"no table {name!r} in domain {self.name}; it has {', '.join(sorted(self.tables))}")
-            loaded = made[name] = {}
-            for position, item in enumerate(items):
-                row = _row(table, item, f"{name}[{position}]")
-                loaded[table.spec.key_of(row)] = row
+            made[name] = _loaded(table, items)
         return Layer(made)
 
     def layer_from(self, content: bytes) -> Layer:
@@ -222,6 +224,20 @@ class Domain:
     def snapshot(self) -> Snapshot:
         """The seed alone."""
         return Snapshot([self.seed])
+
+
+def _loaded(table: Table, items: Iterable[Mapping[str, Any]]) -> dict[str, Row]:
+    loaded: dict[str, Row] = {}
+    places: dict[str, int] = {}
+    for position, item in enumerate(items):
+        at = f"{table.name}[{position}]"
+        row = _row(table, item, at)
+        key = table.spec.key_of(row)
+        first = places.setdefault(key, position)
+        if first != position and table.mount.arguments == "strict":
+            raise RowFault(f"{at}: {table.name}[{first}] has the key {key!r} already; give one of them another key")
+        loaded[key] = row
+    return loaded
 
 
 def _row(table: Table, item: Mapping[str, Any], at: str) -> Row:

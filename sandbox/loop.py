@@ -15,7 +15,7 @@ from sandbox.messages import Assistant, Message, ModelCall, Reply, System, ToolR
 from sandbox.model import Model
 from sandbox.model_faults import ContextOverflow, DeadlinePassed, InvalidRequest, ModelFault
 from sandbox.model_settings import ModelSettings
-from sandbox.protocols import DONE, Limits, Protocol, offered
+from sandbox.protocols import DONE, Limits, Protocol, limits_for, offered, protocol_for
 from sandbox.records import End, Said, Told, ToolCalled, TurnEnded
 from sandbox.user import User as Users
 from sandbox.values import digest_of
@@ -101,16 +101,16 @@ class _Attempt:
     def __init__(self, agent: ModelAgent, model: Model, session: Session) -> None:
         self._model = model
         self._session = session
-        self._protocol = agent.protocol
-        self._limits = agent.limits
+        self._protocol = protocol_for(session.task, agent.protocol)
+        self._limits = limits_for(session.task, agent.limits)
         self._deadline = anyio.current_time() + agent.limits.trial_s
-        self._tools = offered(session.tools, agent.protocol)
-        self._end_turns = {tool.name for tool in agent.protocol.end_turn_tools}
+        self._tools = offered(session.tools, self._protocol)
+        self._end_turns = {tool.name for tool in self._protocol.end_turn_tools}
         note = session.record
         self._talk = agent.user.joins(session.task, session.trial_id, note) if agent.user else None
         past: Sequence[Seen] = session.past or (Said("user", session.task.goal),)
         self._dialogue = [seen for seen in past if isinstance(seen, Said)]
-        self._messages = [System(prompt(session, agent.protocol)), *messages_of(past, session)]
+        self._messages = [System(prompt(session, self._protocol)), *messages_of(past, session)]
         self._replies = sum(line.role == "user" for line in self._dialogue) - 1
         self._turns = sum(isinstance(seen, ToolCalled) for seen in past) + len(self._dialogue) - self._replies - 1
         self._users_turn = self._dialogue[-1:] == [past[-1]] and self._dialogue[-1].role == "assistant"

@@ -238,3 +238,8 @@ def shortened(text: str) -> str:
     line = " ".join(recordable(text[: 4 * LONGEST_MESSAGE]).split())
     line = "".join(sign if sign.isprintable() else "?" for sign in line)
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
+
+
+def is_retryable(name: str) -> bool:
+    """Whether a call that ended with a fault of this class may succeed when it is made again as it was."""
+    return any(kind.kind == name and kind.retryable for kind in ModelFault.__subclasses__())

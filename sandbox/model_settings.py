@@ -46,7 +46,7 @@ class Secret:
         raise TypeError("a secret is not written anywhere; pass the name of its environment variable instead")
 
 
-class Budgets(Struct, frozen=True):
+class Budgets(Struct, frozen=True, forbid_unknown_fields=True):
     """How many failures of each class a call survives."""
 
     rate_limited: int = 10
@@ -57,7 +57,7 @@ class Budgets(Struct, frozen=True):
     malformed: int = 2
 
 
-class Backoff(Struct, frozen=True):
+class Backoff(Struct, frozen=True, forbid_unknown_fields=True):
     """Waits between attempts: the n-th is drawn from 0 to `first_s` × 2ⁿ⁻¹, bounded."""
 
     first_s: float = 1.0
@@ -66,7 +66,7 @@ class Backoff(Struct, frozen=True):
     """What a server's own Retry-After is cut to."""
 
 
-class ModelSettings(Struct, frozen=True):
+class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """
     A model at an OpenAI-compatible endpoint. None: not sent, the provider's default holds.
 
@@ -124,5 +124,9 @@ def _faults(settings: ModelSettings) -> list[str]:
         faults.append(f"max_output_tokens {settings.max_output_tokens} leaves no room for an answer")
     if not (settings.timeout_s > 0 and settings.connect_timeout_s > 0):
         faults.append("timeouts must be more than 0 seconds")
+    if min(getattr(settings.budgets, name) for name in Budgets.__struct_fields__) < 0:
+        faults.append("budgets are counts from 0 on")
+    if not all(getattr(settings.backoff, name) >= 0 for name in Backoff.__struct_fields__):
+        faults.append("waits of a backoff are seconds from 0 on")
     faults += [f"extra_body cannot replace `{name}`" for name in NOT_EXTRA if name in settings.extra_body]
     return faults

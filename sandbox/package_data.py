@@ -7,17 +7,27 @@ from typing import Any
 
 import yaml
 
+from sandbox.refusals import UserFault
+
 MOST_NODES = 1_000_000
 """Values that one YAML text may stand for."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def seed_rows(package: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Table names with their rows: `seed/TABLE.yaml`, each a list of mappings; instants stay text."""
+    """
+    Table names with their rows: `seed/TABLE.yaml`, each a list of mappings; instants stay text.
+
+    Raises:
+        UserFault: a file that cannot be read, or holds anything else.
+    """
     for item in _entries(files(package) / "seed", ".yaml"):
-        rows = yaml.load(item.read_text(encoding="utf-8"), Loader=TextTimes)
+        try:
+            rows = read_yaml(item)
+        except ValueError as error:
+            raise UserFault(f"{package}: seed/{error}") from None
         if not isinstance(rows, list):
-            raise TypeError(f"{package}: seed/{item.name} holds no list of rows")
+            raise UserFault(f"{package}: seed/{item.name} holds {type(rows).__name__}, no list of rows")
         yield item.name.removesuffix(".yaml"), rows
 
 

@@ -135,12 +135,25 @@ def load_prices(path: Path) -> PriceTable:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise PriceFault(f"price table {path} cannot be read: {error}") from None
+    return price_table(content, f"price table {path}")
+
+
+def price_table(content: object, where: str) -> PriceTable:
+    """
+    A price table from plain values: `source`, `date`, and `models` with a price each.
+
+    Args:
+        where: they are from, for the texts of faults.
+
+    Raises:
+        PriceFault: a key is unknown or missing, or a price is no number of USD.
+    """
     if not isinstance(content, dict):
-        raise PriceFault(f"price table {path} is no mapping; it has the keys source, date and models")
-    _ensure_known(content, ("source", "date", "models"), f"price table {path}")
+        raise PriceFault(f"{where} is no mapping; it has the keys source, date and models")
+    _ensure_known(content, ("source", "date", "models"), where)
     missing = [name for name in ("source", "date", "models") if not content.get(name)]
     if missing or not isinstance(content["models"], dict):
-        raise PriceFault(f"price table {path} lacks {', '.join(missing) or 'a mapping of models'}")
+        raise PriceFault(f"{where} lacks {', '.join(missing) or 'a mapping of models'}")
     prices = {str(model): _price(str(model), fields) for model, fields in content["models"].items()}
     return PriceTable(str(content["source"]), str(content["date"]), prices)
 

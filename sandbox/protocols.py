@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sandbox.dialects import Offered
 from sandbox.refusals import UserFault
+from sandbox.task import Task
 
 DONE = "<DONE>"
 
@@ -104,6 +106,21 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         counts = (self.max_agent_turns or 0, self.max_user_turns, self.max_nudges)
         if min(counts) < 0 or min(self.trial_s, self.model_call_s) <= 0:
             raise UserFault("limits are counts from 0 on and times above 0 seconds")
+
+
+def protocol_for(task: Task, own: Protocol) -> Protocol:
+    """The protocol that the task asks for; the agent's own, with its settings, where that is it or none is named."""
+    protocols: Mapping[str, Protocol] = {"plain": Plain(), "thinkingbox": ThinkingBox()}
+    named = protocols.get(task.protocol, own)
+    return own if type(named) is type(own) else named
+
+
+def limits_for(task: Task, own: Limits) -> Limits:
+    """The agent's limits, tightened by the task's."""
+    given = task.limits
+    agent = [most for most in (own.max_agent_turns, given.max_agent_turns) if most is not None]
+    user = own.max_user_turns if given.max_user_turns is None else min(own.max_user_turns, given.max_user_turns)
+    return replace(own, max_agent_turns=min(agent, default=None), max_user_turns=user)
 
 
 def offered(tools: Sequence[Offered], protocol: Protocol) -> list[Offered]:

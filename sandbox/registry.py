@@ -5,10 +5,12 @@ What is installed: entry points, the bundled ones among them.
 benchmark's servers behave, `trialbox.importers` to a function from the path of a checkout to the packs in it.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from sandbox.domain import Domain, Mounting
@@ -18,8 +20,14 @@ from sandbox.refusals import UserFault
 DOMAINS = "trialbox.domains"
 PUBLIC_DOMAINS = "trialbox.public_domains"
 IMPORTERS = "trialbox.importers"
+_MACHINERY = sys.stdlib_module_names | {"sandbox", "judges", "replay", "trialbox"}
+"""Modules in which the mistake of somebody's domain may come to light, but does not stand."""
 
 Importer = Callable[[Path], Imported]
+
+
+class Unloadable(UserFault):
+    """What is installed cannot be used; the text names it, its entry point, the place in its code, and the error."""
 
 
 class NoSuchDomain(UserFault):
@@ -37,14 +45,15 @@ def domain_named(name: str) -> Domain:
 
     Raises:
         NoSuchDomain: there is none.
-        TypeError: its entry point leads to something that is no Domain.
+        Unloadable: its code breaks when it is imported, or its entry point leads to no Domain, or to one of another
+            name.
     """
     point = _points().get(name)
     if point is None:
         close = get_close_matches(name, _points(), n=1)
         hint = f"did you mean {close[0]!r}? List" if close else "list"
         raise NoSuchDomain(f"no domain {name!r}; {hint} them with: trialbox domains")
-    return _domain(point, point.load())
+    return _domain(point, _of_foreign_code(point, point.load))
 
 
 def public_domain_named(name: str, seed: Mapping[str, Sequence[Mapping[str, Any]]]) -> Domain:
@@ -56,12 +65,13 @@ def public_domain_named(name: str, seed: Mapping[str, Sequence[Mapping[str, Any]
 
     Raises:
         NoSuchDomain: there is none, or it has no public mount.
-        TypeError: its entry point makes something that is no Domain.
+        Unloadable: its code breaks, or its entry point makes no Domain, or one of another name.
     """
     points = _points(PUBLIC_DOMAINS)
     if name not in points:
         raise NoSuchDomain(f"no public mount of a domain {name!r}; {_nearest(name, points)}")
-    made = _domain(points[name], points[name].load()(seed))
+    point = points[name]
+    made = _domain(point, _of_foreign_code(point, lambda: point.load()(seed)))
     return Domain(made.name, *made.mounts, seed=seed, refusals=made.refusals, mounting="public")
 
 
@@ -71,18 +81,53 @@ def domain_mounted(name: str, mounting: Mounting) -> Domain:
 
 
 def importer_named(name: str) -> Importer:
-    """The installed importer of that name; UserFault if there is none."""
+    """The installed importer of that name; UserFault if there is none, or its code breaks when it is imported."""
     points = _points(IMPORTERS)
     if name not in points:
         raise UserFault(f"no importer {name!r}; {_nearest(name, points)}")
-    importer: Importer = points[name].load()
+    importer: Importer = _of_foreign_code(points[name], points[name].load)
     return importer
 
 
 def _domain(point: EntryPoint, found: object) -> Domain:
     if not isinstance(found, Domain):
-        raise TypeError(f"entry point {point.name} = {point.value} is no Domain, but {type(found).__name__}")
+        raise Unloadable(
+            f"entry point {_told(point)} is no Domain, but {type(found).__name__}; let it lead to the package's Domain"
+        )
+    if found.name != point.name:
+        raise Unloadable(
+            f"entry point {_told(point)} leads to the domain {found.name!r}; give both one name, which stands in "
+            f"every record"
+        )
     return found
+
+
+def _of_foreign_code(point: EntryPoint, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except Exception as error:
+        kind, place = point.group.removeprefix("trialbox.").replace("_", " ").removesuffix("s"), _place(error)
+        told = " ".join(str(error).split()) or "no reason given"
+        raise Unloadable(
+            f"{kind} {point.name!r} cannot be loaded from entry point {_told(point)}: "
+            f"{type(error).__name__}{f' at {place}' if place else ''}: {told}; correct it, or uninstall its package"
+        ) from error
+
+
+def _place(error: Exception) -> str:
+    """File and line of the innermost code that is neither Trialbox's machinery nor Python's; empty if there is none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    places = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _MACHINERY
+    ]
+    return places[-1] if places else ""
+
+
+def _told(point: EntryPoint) -> str:
+    return f"{point.name} = {point.value}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -88,6 +88,14 @@ def read_header(path: Path) -> Header:
     return header
 
 
+def is_store(path: Path) -> bool:
+    """Whether a file is marked as a store, of whatever format."""
+    with suppress(OSError), path.open("rb") as file:
+        page = file.read(100)
+        return page.startswith(_MAGIC) and int.from_bytes(page[68:72], "big") == APPLICATION_ID
+    return False
+
+
 def ensure_complete(path: Path, header: Header) -> None:
     """
     Return if the write-ahead log is where it has to be.
@@ -100,7 +108,8 @@ def ensure_complete(path: Path, header: Header) -> None:
     if header.being_written and not (log.exists() and log.stat().st_size):
         raise StoreUnusable(
             f"{path}: was not closed, and its write-ahead log {log.name} is missing: records may be lost; "
-            f"copy {log.name} beside it, or open it with without_log=True to go on with what is left"
+            f"copy {log.name} beside it; to go on with what is left, open it once in Python: "
+            f"sandbox.stream.Store.open({str(path)!r}, without_log=True).close()"
         )
 
 

@@ -74,6 +74,16 @@ def _translated(store: str) -> Iterator[None]:
         raise explained(store, error) from error
 
 
+@contextmanager
+def _reading(store: str) -> Iterator[None]:
+    """Database errors in words, and what the libraries make of a damaged stream id, position or column name."""
+    with _translated(store):
+        try:
+            yield
+        except (ValueError, LookupError) as error:
+            raise StoreUnusable(f"{store}: the file is damaged, {error}; restore a copy") from error
+
+
 class _Entry(Struct, frozen=True):
     """A record as the event store takes it."""
 
@@ -231,7 +241,8 @@ class Store:
             recorder = SQLiteAggregateRecorder(datastore)
             store = cls(recorder, str(path), close=datastore.close, path=path, writable=not read_only)
             try:
-                recorder.select_events(index_stream(""), limit=1)
+                with _reading(str(path)):
+                    recorder.select_events(index_stream(""), limit=1)
             except BaseException:
                 datastore.close()
                 raise
@@ -352,7 +363,7 @@ class Store:
 
     def last(self, stream: UUID) -> Record | None:
         """The last record, None if there is no such stream."""
-        with _translated(self.name):
+        with _reading(self.name):
             entries = list(self._events.get(stream, desc=True, limit=1))
         return cast(_Entry, entries[0]).record if entries else None
 
@@ -363,7 +374,7 @@ class Store:
     def _select(self, stream: UUID, after: int, limit: int) -> list[Record]:
         """The records stored after a position; garbled text is searched out, so that its position can be named."""
         try:
-            with _translated(self.name):
+            with _reading(self.name):
                 found = self._events.get(stream, gt=after, limit=limit)
                 return [cast(_Entry, entry).record for entry in found]
         except _Garbled as error:

@@ -1,9 +1,9 @@
 """A task: its public part, which agents and servers get, and what only the simulated user is told."""
 
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from sandbox.domain import Domain
 from sandbox.refusals import UserFault
@@ -11,7 +11,14 @@ from sandbox.snapshot import Snapshot
 from sandbox.values import Instant, digest_of
 
 
-class Task(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+class TaskLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a task itself allows; an agent's own limits hold too."""
+
+    max_agent_turns: Annotated[int, Meta(ge=1)] | None = None
+    max_user_turns: Annotated[int, Meta(ge=0)] | None = None
+
+
+class Task(Struct, frozen=True, forbid_unknown_fields=True, dict=True, omit_defaults=True):
     """The public part: all that a server of tools, an agent and the agent's prompt are made from."""
 
     id: str
@@ -25,6 +32,9 @@ class Task(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """Text that is added to the domain's instructions."""
     patch: dict[str, list[dict[str, Any]]] = {}
     """Rows by table that replace or follow the domain's seed."""
+    protocol: Literal["", "plain", "thinkingbox"] = ""
+    """How an agent says that it is done; empty: as the agent is configured."""
+    limits: TaskLimits = TaskLimits()
 
     @cached_property
     def digest(self) -> str:

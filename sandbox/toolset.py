@@ -113,6 +113,7 @@ class Toolset:
         """Declare the one handler of an event: pure, (rows, event) → the rows that changed, or `Gone`."""
 
         def declare(handler: F) -> F:
+            _ensure_plain("handler", handler, may_yield=True)
             if not event_type.event_tag or event_type.event_version < 1:
                 raise TypeError(f"{_where(event_type)} has no tag and version; both stand in every log")
             known = self.handlers.get(event_type)
@@ -133,6 +134,7 @@ class Toolset:
         """Declare how the payload of an old version of an event becomes the next version's."""
 
         def declare(upcaster: F) -> F:
+            _ensure_plain("upcaster", upcaster)
             known = self.upcasters.get((tag, version))
             if known is not None:
                 raise TypeError(f"{tag}.{version} is upcast by {_where(known)} and by {_where(upcaster)}")
@@ -152,6 +154,7 @@ class Toolset:
         """
 
         def declare(function: F) -> F:
+            _ensure_plain("tool", function)
             shown = name or function.__name__
             known = self.tools.get(shown)
             if known is not None:
@@ -268,6 +271,14 @@ def _events_named_in(function: Callable[..., Any]) -> list[type[Event]]:
     code, known = getattr(function, "__code__", None), getattr(function, "__globals__", {})
     named = [known.get(name) for name in (code.co_names if code else ())]
     return [item for item in named if isinstance(item, type) and issubclass(item, Event) and item is not Event]
+
+
+def _ensure_plain(kind: str, function: Callable[..., Any], *, may_yield: bool = False) -> None:
+    """Return if a call of the function gives its result; a coroutine or an unused generator would be taken for it."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{kind} {_where(function)} is `async`; nothing in a domain waits, so write a plain `def`")
+    if inspect.isgeneratorfunction(function) and not may_yield:
+        raise TypeError(f"{kind} {_where(function)} is a generator, which gives no result; write `return`, no `yield`")
 
 
 def _where(declared: Any) -> str:

@@ -17,7 +17,7 @@ Instant = Annotated[str, Meta(extra={"kind": "instant"}, extra_json_schema={"for
 """ISO 8601 text, kept as written; compared by value unless a profile compares text."""
 
 Prose = Annotated[str, Meta(extra={"kind": "prose"})]
-"""Free text: kept and shown, not compared unless a profile says so."""
+"""Free text: kept and shown. Its wording is not compared in rows that an outcome writes, unless a profile says so."""
 
 Volatile = Annotated[T, Meta(extra={"volatile": True})]
 """A value that may differ between equal behaviours; not compared unless a profile says so."""

@@ -1,6 +1,8 @@
 """Read models: what the streams say, as tables that can be queried, dropped and rebuilt."""
 
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,15 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
 
-FORMAT = 1
+from sandbox.refusals import UserFault
+from sandbox.store_file import is_store
+
+SUFFIX = ".views.db"
+"""Of the file's name. A file of this name that is no store may be replaced."""
+_BROKEN = (sa.exc.SQLAlchemyError, UnicodeDecodeError)
+"""What a file that cannot be used raises; a damaged name is no text."""
+
+FORMAT = 2
 
 _metadata = sa.MetaData()
 
@@ -38,6 +48,7 @@ _effects = sa.Table(
     sa.Column("domain_digest", sa.String(64), primary_key=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+_about = sa.Table("about", _metadata, sa.Column("campaign", sa.String(64), primary_key=True))
 _verdicts = sa.Table(
     "verdicts",
     _metadata,
@@ -48,6 +59,10 @@ _verdicts = sa.Table(
     sa.Column("findings", sa.Integer, nullable=False),
     sa.Column("place", sa.Integer, nullable=False),
 )
+
+
+class ViewsFault(UserFault):
+    """Read models that cannot be read or written; the text names their file and how they are made again."""
 
 
 class TrialRow(Struct, frozen=True):
@@ -105,42 +120,131 @@ class Score(Struct, frozen=True):
     ungradeable: int
     bundles: tuple[str, ...] = ()
     """The judge bundles that gave the verdicts which count; of more than one they must not be summed up."""
+    planned: int = 0
+    """Repetitions of the campaign; 0 where that is not known."""
 
 
 class Views:
     """
     The tables of one campaign, in `CAMPAIGN.views.db` beside its store, or in memory.
 
-    Everything in here can be made again from the store; the file may be deleted at any time.
+    Everything in here can be made again from the store; the file may be deleted at any time. One that cannot be used is
+    replaced, and where that cannot be done either the tables are in memory, and new.
+
+    Raises:
+        ViewsFault: the file is a store, or another process keeps it locked.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._engine = sa.create_engine(f"sqlite:///{path}") if path is not None else _in_memory()
-        with self._engine.begin() as connection:
-            found = connection.execute(sa.text("PRAGMA user_version")).scalar_one()
-            self.is_new = found != FORMAT
-            """Whether nothing has been put into these tables yet, so that they are to be rebuilt."""
-            if self.is_new:
-                _metadata.drop_all(connection)
+        if path is not None and path.exists() and not path.is_file():
+            path = None
+        if path is not None and is_store(path):
+            raise ViewsFault(f"{path}: is a store, where another store's read models would be; move one of the two")
+        try:
+            self._open(path)
+        except _BROKEN as error:
+            if path is not None and _is_locked(error):
+                raise _fault(path, error) from error
+            self._replace(path)
+
+    def _open(self, path: Path | None) -> None:
+        self.path = path
+        """The file; None: the tables are in memory."""
+        self._engine = _in_memory() if path is None else sa.create_engine(sa.URL.create("sqlite", database=str(path)))
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(sa.text("BEGIN IMMEDIATE"))
+                found = connection.execute(sa.text("PRAGMA user_version")).scalar_one()
+                self.is_new = found != FORMAT
+                """Whether nothing has been put into these tables yet, so that they are to be rebuilt."""
+                if self.is_new:
+                    _metadata.drop_all(connection)
+                _metadata.create_all(connection)
+                # Written each time: tables that can only be read would be out of date after the next campaign.
                 connection.execute(sa.text(f"PRAGMA user_version = {FORMAT}"))
-            _metadata.create_all(connection)
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def _replace(self, path: Path | None) -> None:
+        """Start anew in the place of a file that cannot be used, or in memory if that cannot be done."""
+        try:
+            self._drop_file(path)
+            self._open(path)
+        except (OSError, *_BROKEN):
+            self._open(None)
+
+    def _drop_file(self, path: Path | None) -> None:
+        """Take away a file of read models; any other is left alone."""
+        if path is not None and path.name.endswith(SUFFIX):
+            # In this order: a journal without its database is dropped by SQLite, a database without it is damaged.
+            for file in (path, path.with_name(f"{path.name}-journal")):
+                file.unlink(missing_ok=True)
+
+    @classmethod
+    def copied(cls, path: Path) -> "Views":
+        """The tables of a file, in memory; the file is only read. New if it is not there or cannot be used."""
+        made = cls()
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            if file.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+                with closing(made._engine.raw_connection()) as connection:
+                    file.backup(connection.driver_connection)  # type: ignore[arg-type]
+                made.is_new = False
+        return made
 
     def close(self) -> None:
         """Let go of the file."""
         self._engine.dispose()
 
+    def is_about(self, campaign: str) -> bool:
+        """Whether these tables are about the campaign whose seal has that digest."""
+        return [row[0] for row in self._rows(sa.select(_about.c.campaign))] == [campaign]
+
+    def claim(self, campaign: str) -> None:
+        """These tables hold all of the campaign whose seal has that digest; said last, when they do."""
+        with self._writing() as connection:
+            connection.execute(sa.delete(_about))
+            connection.execute(_about.insert(), [{"campaign": campaign}])
+        self.is_new = False
+
     def clear(self) -> None:
-        """Drop every row, before a rebuild."""
-        with self._engine.begin() as connection:
-            for table in (_trials, _effects, _verdicts):
-                connection.execute(sa.delete(table))
+        """Drop every row, before a rebuild; the tables are about nothing then."""
+        self._empty(_about, *_TABLES.values())
+
+    def _empty(self, *tables: sa.Table) -> None:
+        try:
+            with self._engine.begin() as connection:
+                for table in tables:
+                    connection.execute(sa.delete(table))
+        except _BROKEN:
+            self._engine.dispose()
+            self._replace(self.path)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sa.Connection]:
+        """A transaction; a file that missed one is taken away, so that nobody reads it as if it were complete."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except _BROKEN as error:
+            if self.path is None:
+                raise
+            self._engine.dispose()
+            with suppress(OSError):
+                self._drop_file(self.path)
+            raise _fault(self.path, error) from error
 
     def add(self, rows: Iterable[TrialRow | EffectsRow | VerdictRow]) -> None:
-        """Insert or replace rows; the same rows again change nothing."""
+        """
+        Insert or replace rows; the same rows again change nothing.
+
+        Raises:
+            ViewsFault: they cannot be written; the file is gone then, and is made again when it is next opened.
+        """
         sorted_rows: dict[sa.Table, list[Mapping[str, Any]]] = {}
         for row in rows:
             sorted_rows.setdefault(_TABLES[type(row)], []).append(msgspec.structs.asdict(row))
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             for table, values in sorted_rows.items():
                 connection.execute(table.insert().prefix_with("OR REPLACE"), values)
 
@@ -197,13 +301,30 @@ class Views:
         ]
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[Sequence[Any]]:
-        with self._engine.connect() as connection:
-            yield from connection.execute(query).all()
+        try:
+            with self._engine.connect() as connection:
+                found = connection.execute(query).all()
+        except _BROKEN as error:
+            if self.path is None:
+                raise
+            raise _fault(self.path, error) from error
+        yield from found
 
 
 def _bundles(joined: str | None) -> tuple[str, ...]:
     """The digests in a text that joins them by commas."""
     return tuple(sorted(joined.split(","))) if joined else ()
+
+
+def _is_locked(error: Exception) -> bool:
+    return str(getattr(getattr(error, "orig", None), "sqlite_errorname", "")).startswith("SQLITE_BUSY")
+
+
+def _fault(path: Path, error: Exception) -> ViewsFault:
+    return ViewsFault(
+        f"{path}: these read models cannot be used: {getattr(error, 'orig', error)}; the store has everything that was "
+        f"finished, so mend that and rebuild them with: trialbox rebuild STORE"
+    )
 
 
 def _in_memory() -> sa.Engine:

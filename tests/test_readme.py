@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import trialbox
+from judges.configuration import configuration_in
 from sandbox import Domain, Precondition, World
+from sandbox.package_data import yaml_in
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -52,6 +54,16 @@ def test_every_command_is_listed_with_what_its_help_says() -> None:
     (commands,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     listed = re.findall(r"^trialbox ([\w-]+).*?# (.*)$", shown("commands"), re.MULTILINE)
     assert dict(listed) == {choice.dest: choice.help for choice in commands._choices_actions}
+
+
+def test_the_configuration_of_the_readme_can_be_used() -> None:
+    given = {"MODEL_URL": "http://localhost:8000/v1", "MODEL_KEY": "sk-1"}
+    made = configuration_in(yaml_in(shown("configuration"), "README.md"), "README.md", ROOT, given)
+    assert made.agent_name == "qwen3-8b"
+    assert sorted(made.endpoints) == ["agent", "judge", "user"]
+    assert made.judge() is not None
+    assert made.gate() is not None
+    assert made.prices.price_of("qwen3-8b") is not None
 
 
 def test_every_path_that_the_readme_names_exists() -> None:

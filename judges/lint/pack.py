@@ -48,7 +48,8 @@ def opened(name: str) -> Pack:
         UserFault: there is none, or the pack cannot be used at all.
     """
     path = Path(name)
-    return _of_path(path) if path.exists() and name not in domain_names() else _of_domain(name)
+    is_path = path.exists() or path.name != name
+    return _of_path(path) if is_path and name not in domain_names() else _of_domain(name)
 
 
 def _of_domain(name: str) -> Pack:

@@ -11,7 +11,7 @@ from math import factorial, prod
 from typing import Any
 
 from judges.changes import Place
-from judges.profile import Profile, value
+from judges.profile import Policy, Profile, value
 from judges.rules import Happened
 from sandbox.domain import Domain
 from sandbox.effects import Effects
@@ -89,14 +89,15 @@ def _fields_that_differ(snapshot: Snapshot, profile: Profile, ours: Rows, theirs
             a, b = _field(one, name), _field(other, name)
             if a == b and repr(a) == repr(b):
                 continue
-            if not _is_same(profile, place[0], name, a, b):
+            policy = profile.table(place[0])
+            forms = policy.forms if place in ours else policy.untouched
+            if not _is_same(forms.get(name, value), a, b):
                 return None
             fields[place[0], name] = None
     return list(fields)
 
 
-def _is_same(profile: Profile, table: str, name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    form = profile.table(table).forms.get(name, value)
+def _is_same(form: Policy, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     if form is None:
         return True
     return len(a) == len(b) == 1 and form(a[0]) == form(b[0])

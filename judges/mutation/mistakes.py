@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from judges.changes import touched_places
 from judges.expectation import GoldenCall
 from judges.mutation.mutants import Golden, Maker, Mutant, alterations, told, with_arguments
 from judges.mutation.order import changed_place, new_place, swaps
@@ -186,12 +187,30 @@ def merge_update_into_create(golden: Golden) -> Iterator[Mutant]:
                         yield Mutant(note, golden.spliced(first, second + 1, *calls))
 
 
+def prose_elsewhere(golden: Golden) -> Iterator[Mutant]:
+    """A text of a row that is none of the task's business is overwritten at the end."""
+    touched = touched_places(golden.play.effects)
+    for place in golden.writing:
+        target, call = changed_place(golden.moves[place]), golden.calls[place]
+        named = [leaf.path for leaf in golden.leaves(place) if target is not None and leaf.value == target[1]]
+        gathered = [name for name, given in call.arguments.items() if isinstance(given, Mapping)]
+        if target is None or len(named) != 1 or len(gathered) != 1 or named[0][0] in gathered:
+            continue
+        specs = golden.stage.domain.tables[target[0]].shape.fields
+        others = [key for key in golden.stage.snapshot.table(target[0]) if (target[0], key) not in touched]
+        for key in others[:OTHER_ROWS]:
+            for name in (spec.name for spec in specs if spec.kind == "prose"):
+                other = replaced(call.arguments, named[0], key)
+                again = with_arguments(call, replaced(other, (gathered[0],), {name: "Overwritten."}))
+                yield Mutant(f"overwrote {target[0]} {key}.{name} with {call.tool}", (*golden.calls, again))
+
+
 MISTAKES: Mapping[str, Maker] = {
     maker.__name__: maker
     for maker in (
         *(drop_mutating, duplicate_mutating, enum_swap, enum_invalid, status_swap_last, amount_change),
         *(wrong_id, id_case_space, missing_required, wrong_type, extra_param, unknown_tool),
-        *(null_to_absent, absent_to_null, reorder_mutating, merge_update_into_create),
+        *(null_to_absent, absent_to_null, reorder_mutating, merge_update_into_create, prose_elsewhere),
     )
 }
 """By kind: what a judge should fail, unless the rows end as they should all the same."""

@@ -173,7 +173,7 @@ async def test_row_54_an_interrupted_trial_is_closed_and_made_again_and_nothing_
     ("agent", "repetitions", "tasks", "named"),
     [
         ("another", 2, TASKS, "agent"),
-        ("oracle", 3, TASKS, "repetitions"),
+        ("oracle", 1, TASKS, "repetitions"),
         ("oracle", 2, TASKS[1:], f"task {TASKS[0].id} is not given"),
     ],
 )

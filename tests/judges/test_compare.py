@@ -179,8 +179,45 @@ def test_null_and_absent_are_told_apart(compare: Compare) -> None:
     assert [(f.kind, f.field, f.required) for f in result.findings] == [("missing", "extra", None)]
 
 
-def test_a_change_of_prose_alone_is_no_effect(compare: Compare) -> None:
-    assert compare([refunded()], [refunded(), edit("orders", "ORD-1", note="called back")]).equal == "yes"
+def test_prose_is_free_in_a_row_that_the_outcome_writes_and_must_stay_in_any_other(compare: Compare) -> None:
+    called = edit("orders", "ORD-1", note="called back")
+    for golden in ([edit("orders", "ORD-1", status="hold")], [refunded(), edit("orders", "ORD-1", note="told")]):
+        assert compare(golden, [*golden, called]).equal == "yes"
+    assert told(compare([refunded()], [refunded(), called])) == [
+        ("extra", "shop_orders", "ORD-1", "note", "", "called back")
+    ]
+
+
+def test_a_wording_that_the_outcome_asks_for_is_free_unless_the_task_compares_it(compare: Compare) -> None:
+    golden: Script = [refunded(), edit("orders", "ORD-1", note="told")]
+    other: Script = [refunded(), edit("orders", "ORD-1", note="called back")]
+    assert [compare(golden, trial).equal for trial in (golden, other, golden[:1])] == ["yes", "yes", "yes"]
+    said = {"shop_orders": {"note": "text"}}
+    assert [compare(golden, trial, said).equal for trial in (golden, other, golden[:1])] == ["yes", "no", "no"]
+
+
+@pytest.mark.parametrize("policy", ["prose", "ignore"])
+def test_a_task_may_leave_prose_free_in_every_row(compare: Compare, policy: str) -> None:
+    trial: Script = [refunded(), edit("orders", "ORD-1", note="called back", touched=1)]
+    assert compare([refunded()], trial, {"shop_orders": {"note": policy}}).equal == "yes"
+
+
+def test_prose_counts_in_an_old_row_that_is_deleted_and_created_again(compare: Compare) -> None:
+    def again(note: str) -> Script:
+        return [
+            refunded(),
+            drop("orders", "ORD-2"),
+            new("orders", id="ORD-2", customer="C-2", total=0.0, steps=["picked", "packed"], note=note),
+        ]
+
+    assert compare([refunded()], again("")).equal == "yes"
+    assert told(compare([refunded()], again("new"))) == [("extra", "shop_orders", "ORD-2", "note", "", "new")]
+
+
+def test_prose_that_is_the_id_of_a_new_row_is_just_words(compare: Compare) -> None:
+    orders: Script = [new("orders", customer="C-1"), new("orders", customer="C-2")]
+    result = compare(orders, [*orders[::-1], edit("orders", "ORD-1", note="ORD-3")])
+    assert told(result) == [("extra", "shop_orders", "ORD-1", "note", "", "ORD-3")]
 
 
 def test_an_id_that_two_tables_know_gives_no_answer_until_the_task_says_which(compare: Compare) -> None:

@@ -29,10 +29,11 @@ SWAPPED = [new("orders", customer="C-2"), new("orders", customer="C-1"), new("li
         ([refunded()], [refunded(), edit("orders", "ORD-1", status="open")], "the rows end equal"),
         ([refunded()], [refunded(), edit("orders", "ORD-1", touched=3)], "the rows end equal"),
         (
-            [refunded()],
-            [refunded(), edit("orders", "ORD-1", note="called")],
+            [edit("orders", "ORD-1", status="hold")],
+            [edit("orders", "ORD-1", status="hold", note="called")],
             "the rows end equal but for shop_orders.note (prose)",
         ),
+        ([refunded()], [refunded(), edit("orders", "ORD-1", note="called")], ""),
         (CREATED, SWAPPED, "the rows end equal, new rows under other ids"),
         (CREATED, [*SWAPPED[:2], CREATED[2]], ""),
         ([refunded()], [refunded(amount=30)], ""),

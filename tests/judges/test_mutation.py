@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from domains.retail import domain
 from judges.expectation import Accepted, Before, Expectation, GoldenCall, Never
-from judges.mutation.mistakes import MISTAKES
+from judges.mutation.mistakes import MISTAKES, prose_elsewhere
 from judges.mutation.mutants import Calls, Golden, Maker
 from judges.mutation.neutral import NEUTRAL, reorder_independent, split_update
 from judges.mutation.run import Bench, Case, Report, mutated
@@ -126,6 +127,24 @@ def test_a_judge_that_does_not_look_lets_mistakes_survive() -> None:
     assert not Report(tuple(cases)).is_good
 
 
+def test_words_are_overwritten_in_rows_that_the_golden_calls_leave_alone() -> None:
+    whole = (edit("2", status="hold"), ticket("Late"))
+    fields = ("subject", "description")
+    overwritten = [edit(id, **{field: "Overwritten."}) for id in ("1", "3", "4") for field in fields]
+    assert made(prose_elsewhere, *whole) == [(*whole, call) for call in overwritten]
+    assert made(prose_elsewhere, ticket("Late")) == []
+
+
+def test_a_judge_that_looks_at_no_subject_lets_overwritten_ones_survive() -> None:
+    cases = judged_as(pack(), compare={"zendesk_tickets": {"subject": "prose"}})
+    survivors = [case for case in cases if case.fate == "survivor"]
+    assert {case.kind for case in survivors} == {"prose_elsewhere"}
+    assert all(".subject with" in case.note for case in survivors)
+    named = pack(compare={"zendesk_tickets": {"subject": "prose"}})
+    reasons = {case.reason for case in mutated(domain, [named]).of("equivalent") if case.kind == "prose_elsewhere"}
+    assert reasons == {"the rows end equal but for zendesk_tickets.subject (prose)"}
+
+
 def test_a_judge_that_wants_the_very_words_raises_false_alarms_with_what_it_found() -> None:
     cases = judged_as(pack(), compare={"zendesk_tickets": {"subject": "text"}})
     alarms = [case for case in cases if case.fate == "false alarm"]
@@ -179,3 +198,14 @@ def test_the_command_gives_json_for_programs(capsys: pytest.CaptureFixture[str])
     report = json.loads(capsys.readouterr().out)
     assert report["kill_rate"] == 1.0
     assert {tally["kind"] for tally in report["tallies"]} >= {"drop_mutating", "extra_reads"}
+
+
+def test_a_pack_is_mutated_like_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    about = {"name": "desk", "format": 1, "domain": "probe", "mount": "own", "title": "t", "source": "s"}
+    (tmp_path / "pack.yaml").write_text(json.dumps({**about, "evaluation_only": False}))
+    (tmp_path / "tasks").mkdir()
+    for file in (Path(__file__).parents[2] / "domains" / "probe" / "tasks").glob("one-*.yaml"):
+        (tmp_path / "tasks" / file.name).write_bytes(file.read_bytes())
+    assert main(["mutate", str(tmp_path)]) == 0
+    assert "one-broken-vase" in capsys.readouterr().out
+    assert main(["mutate", str(tmp_path), "--task", "no-such-task"]) == 2

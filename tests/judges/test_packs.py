@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import pytest
 
 from judges import pack_files
+from judges.lint.pack import opened
 from judges.pack import TaskFile
 from judges.pack_files import PackFault
 from judges.packs import PackFile, open_pack, open_packs
@@ -240,6 +241,26 @@ def test_a_path_without_a_pack_is_told(tmp_path: Path) -> None:
         open_pack(tmp_path / "nothing")
     with pytest.raises(PackFault, match=r"holds no pack.yaml, so it is no pack"):
         open_pack(tmp_path)
+
+
+def test_a_folder_without_a_pack_is_told_whatever_else_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "picture").write_bytes(b"\xff\xfe")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for look in (open_pack, lambda path: opened(str(path))):
+        with pytest.raises(PackFault, match=r"holds no pack\.yaml, so it is no pack"):
+            look(tmp_path)
+    with pytest.raises(PackFault, match=r"there is no pack .*none; name a folder with a pack\.yaml"):
+        opened(str(tmp_path / "none"))
+
+
+def test_two_rows_with_one_key_are_told_with_their_file(pack: Path) -> None:
+    [table] = (pack / "seed").iterdir()
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text + text, encoding="utf-8")
+    with pytest.raises(
+        PackFault, match=r"seed/\w+\.yaml: \w+\[\d+\]: \w+\[0\] has the key '[\w-]+' already.* - at `\$`"
+    ):
+        open_pack(pack)
 
 
 def test_two_packs_of_one_name_or_with_one_task_id_are_not_opened_together(pack: Path, tmp_path: Path) -> None:

@@ -118,6 +118,10 @@ HOSTILE = [
 ]
 
 
+MARKUP = set("<>\u2028\u0085\x7f\r\x1b")
+SIGNS = st.characters(exclude_categories=["Cs"]) | st.sampled_from('<>-{}"\\\u2028\u0085\n')
+
+
 def between(user: str, fence: str) -> list[str]:
     """The request's text cut at its two fences."""
     return user.replace(f"--- {fence} ends ---", f"--- {fence} begins ---").split(f"--- {fence} begins ---")
@@ -132,6 +136,7 @@ async def test_no_text_gets_out_of_its_fence_or_changes_what_is_asked(text: str)
     assert question is not None
     assert question.fence not in text
     before, fenced, after = between(made.user(1), question.fence)
+    assert not MARKUP & set(fenced)
     assert [json.loads(line)["text"] for line in fenced.strip("\n").split("\n")] == [text]
     usual = Question(Rubric(KIND), "")
     plain = between(str(getattr(usual.messages()[1], "text", "")), usual.fence)
@@ -139,7 +144,7 @@ async def test_no_text_gets_out_of_its_fence_or_changes_what_is_asked(text: str)
     assert (made.answer.result, verdict(made, evidence).result) == ("no", "fail")
 
 
-@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text()), max_size=4))
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(SIGNS)), max_size=4))
 def test_every_dialogue_stands_whole_between_two_marks_that_it_does_not_hold(lines: list[Any]) -> None:
     said = tuple(Said(role, text) for role, text in lines)
     question = question_of(ON_ALL, Evidence(dialogue=said))
@@ -150,9 +155,7 @@ def test_every_dialogue_stands_whole_between_two_marks_that_it_does_not_hold(lin
     found = [json.loads(line) for line in fenced.strip("\n").split("\n") if line]
     speakers = {"user": "customer", "assistant": "agent"}
     assert found == [{"speaker": speakers[role], "text": text} for role, text in lines]
-    assert fenced.splitlines() == fenced.split("\n")[: len(fenced.splitlines())]
-    assert "<" not in fenced
-    assert ">" not in fenced
+    assert not MARKUP & set(fenced)
 
 
 def test_the_mark_depends_on_text_and_question_and_on_nothing_else() -> None:
@@ -279,6 +282,7 @@ VOTES = [
     ("yy?", "yes", "2 of 3 votes say yes: It says thanks.; no answer in the form"),
     ("yn?", "could not check", "1 of 3 votes say yes: It says thanks.; 1 of 3 votes say no: It does not.; no answer"),
     ("nnx", "no", "2 of 3 votes say no: It does not.; the judge model did not answer: unauthorized"),
+    ("y?", "could not check", "1 of 3 votes say yes: It says thanks.; no answer"),
     ("x", "could not check", "the judge model did not answer: unauthorized"),
 ]
 

@@ -23,7 +23,7 @@ from judges.rubric_calls import calls_in
 from replay.rejudge import Docket, Rehearing, rejudged
 from sandbox.archive import Archive
 from sandbox.mcp_session import Session
-from sandbox.model_settings import Secret
+from sandbox.model_settings import ModelSettings, Secret
 from sandbox.prices import Cost, Price, PriceTable, costs_by_party
 from sandbox.records import End
 from sandbox.stream import Store
@@ -74,6 +74,7 @@ async def test_right_trials_get_final_verdicts_and_wrong_ones_are_not_asked_abou
     asked = await ran(tmp_path / "a.db", lambda asked: YES)
     found = score(tmp_path / "a.db")
     assert (found.passed, found.failed, found.ungradeable, len(asked)) == (1, 1, 0, 1)
+    assert asked[0].body["response_format"]["type"] == "json_schema"
 
 
 async def test_a_resumed_campaign_asks_nothing_again(tmp_path: Path) -> None:
@@ -175,6 +176,15 @@ TWICE = [
 async def test_a_rubric_that_is_empty_twice_there_or_misspelled_is_refused(rubrics: list[Any], words: str) -> None:
     with pytest.raises(TaskInvalid, match=words):
         task([VASE], rubrics=rubrics)
+
+
+def test_a_judge_tells_all_that_may_change_its_answers_but_never_its_key() -> None:
+    given = ModelSettings("http://localhost/v1", "m", Secret(KEY))
+    made = [RubricJudge(given), RubricJudge(given, votes=3), RubricJudge(given, always=True)]
+    made.append(RubricJudge(replace(given, temperature=0.5)))
+    told = {str(judge.told) for judge in made}
+    assert len(told) == len(made)
+    assert not any(KEY in one for one in told)
 
 
 def test_a_rubric_is_told_by_its_name() -> None:

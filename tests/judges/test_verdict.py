@@ -77,19 +77,27 @@ def test_in_a_refusal_task_doing_nothing_passes_and_any_effect_fails() -> None:
 
 def test_a_refusal_task_that_wants_a_note_is_passed_by_the_note_alone_in_any_words() -> None:
     ticket = new("tickets", requester="1", title="Declined")
-    words = edit("orders", "ORD-1", note="told her why not")
-    noted = bundle_of(domain, TASK, Expectation((accepted("declined", [ticket]),), refusal=True))
-    scripts: tuple[Script, ...] = ([ticket], [ticket, words], [], [ticket, refunded()])
-    assert [judged(noted, evidence(script)).result for script in scripts] == ["pass", "pass", "fail", "fail"]
+    words, other = (edit("orders", "ORD-1", note=note) for note in ("told her why not", "not possible"))
+    noted = bundle_of(domain, TASK, Expectation((accepted("declined", [ticket, words]),), refusal=True))
+    elsewhere = edit("orders", "ORD-2", note="told her why not")
+    scripts: tuple[Script, ...] = ([ticket, words], [ticket, other], [], [ticket, refunded()], [ticket, elsewhere])
+    results = [judged(noted, evidence(script)).result for script in scripts]
+    assert results == ["pass", "pass", "fail", "fail", "fail"]
 
 
-def test_of_two_accepted_refusals_only_the_one_without_effects_forbids_words() -> None:
-    ticket = new("tickets", requester="1", title="Declined")
+def test_of_several_accepted_outcomes_only_those_that_write_a_row_leave_its_words_free() -> None:
+    hold, ticket = edit("orders", "ORD-1", status="hold"), new("tickets", requester="1", title="Declined")
     words = edit("orders", "ORD-1", note="told her why not")
-    outcomes = (accepted("silent", [("get_order", {"id": "ORD-1"})]), accepted("noted", [ticket]))
+    outcomes = (
+        accepted("silent", [("get_order", {"id": "ORD-1"})]),
+        accepted("noted", [ticket]),
+        accepted("held", [hold]),
+    )
     either = bundle_of(domain, TASK, Expectation(outcomes, refusal=True))
-    scripts: tuple[Script, ...] = ([], [ticket], [ticket, words], [words])
-    assert [judged(either, evidence(script)).result for script in scripts] == ["pass", "pass", "pass", "fail"]
+    scripts: tuple[Script, ...] = ([], [ticket], [hold, words], [ticket, words], [words])
+    verdicts = [judged(either, evidence(script)) for script in scripts]
+    assert [verdict.result for verdict in verdicts] == ["pass", "pass", "pass", "fail", "fail"]
+    assert [[f.field for f in verdict.findings] for verdict in verdicts[3:]] == [["note"], ["note"]]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A campaign counts every repetition once, whatever happens to the trials, the disk or the process."""
 
+import json
 import random
 import re
 import subprocess
@@ -157,10 +158,9 @@ TOLD.__dict__["instructions"] = "Be brief."
     ("given", "told"),
     [
         pytest.param({"name": "d"}, ["name: sealed c, given d"], id="name"),
-        pytest.param({"repetitions": 3}, ["repetitions: sealed 2, given 3"], id="repetitions"),
+        pytest.param({"repetitions": 1}, ["repetitions: sealed 2, given 1"], id="repetitions"),
         pytest.param({"agent": "null"}, ["agent: sealed oracle, given null"], id="agent"),
         pytest.param({"tasks": TASKS[1:]}, ["task one is not given"], id="fewer tasks"),
-        pytest.param({"tasks": [*TASKS, task("four")]}, ["task four is not sealed"], id="more tasks"),
         pytest.param({"tasks": TASKS[::-1]}, ["the tasks are in another order"], id="order"),
         pytest.param(with_first(goal="Other."), ["task one has another digest"], id="goal"),
         pytest.param(with_first(policy="Be kind."), ["task one has another digest"], id="policy"),
@@ -177,8 +177,8 @@ TOLD.__dict__["instructions"] = "Be brief."
         ),
         pytest.param({"domain": TOLD}, [r"instructions_digest: sealed \w+…, given \w+…"], id="instructions"),
         pytest.param(
-            {"repetitions": 3, "agent": "null"},
-            ["agent: sealed oracle, given null", "repetitions: sealed 2, given 3"],
+            {"repetitions": 1, "agent": "null"},
+            ["agent: sealed oracle, given null", "repetitions: sealed 2, given 1"],
             id="two at once",
         ),
     ],
@@ -194,6 +194,41 @@ def test_other_inputs_are_refused_and_each_difference_is_named(
     differences = listed[1].split("; ")
     assert len(differences) == len(told)
     assert all(re.fullmatch(pattern, text) for pattern, text in zip(told, differences, strict=True))
+
+
+@pytest.mark.parametrize(
+    "more", [{"repetitions": 3}, {"tasks": [task("zero"), *TASKS]}, {"repetitions": 3, "tasks": [*TASKS, task("four")]}]
+)
+def test_more_repetitions_and_more_tasks_extend_a_campaign_which_then_cannot_shrink(
+    store: Store, more: dict[str, Any]
+) -> None:
+    first = made(store)
+    extended = made(store, **more)
+    assert sealed_in(store) == Archive(store, shopfloor.domain).seal == extended.seal != first.seal
+    assert store.names("campaign") == ["seal", "seal-2"]
+    assert made(store, **more).seal == extended.seal
+    with pytest.raises(CampaignDiffers, match=r"sealed 3, given 2|is not given"):
+        made(store)
+    assert store.names("campaign") == ["seal", "seal-2"]
+
+
+def test_a_campaign_that_somebody_else_runs_is_not_extended(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "c.db", create=True) as store:
+        first = made(store)
+        with store.lease("another run"), pytest.raises(StoreUnusable, match=r"another run .* is working on it"):
+            made(store, repetitions=3)
+        assert sealed_in(store) == first.seal
+
+
+def test_of_settings_in_json_each_one_that_differs_is_named(store: Store) -> None:
+    def sealed(**settings: Any) -> Campaign:
+        return Campaign(store, "c", shopfloor.domain, TASKS, 1, "oracle", json.dumps(settings))
+
+    sealed(agent={"model": {"temperature": 0, "model": "m-1"}}, user=None)
+    with pytest.raises(CampaignDiffers) as refused:
+        sealed(agent={"model": {"temperature": 0.7, "model": "m-1"}}, user=None, judge={"votes": 3})
+    told = "agent.model.temperature: sealed 0, given 0.7; judge.votes: sealed nothing, given 3"
+    assert f"({told})" in str(refused.value)
 
 
 def test_a_store_without_a_campaign_says_so(store: Store) -> None:

@@ -1,13 +1,29 @@
 """A mistake in a declaration stops the program at import, at mounting or when the domain is made, and says where."""
 
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
 
 import pytest
 from msgspec import Struct, StructMeta, UnsetType, field
 
-from sandbox import Call, Domain, Event, Named, Pinned, Row, Rows, Toolset, ValueFault, World, refers, smallest_free
+from sandbox import (
+    Call,
+    Domain,
+    Event,
+    Named,
+    Pinned,
+    Row,
+    RowFault,
+    Rows,
+    Toolset,
+    ValueFault,
+    World,
+    refers,
+    smallest_free,
+)
 from sandbox.declarations import Shape
 from sandbox.records import RESERVED_MOUNTS
+from sandbox.refusals import UserFault
 from tests.sandbox.desk import Ticket, desk, domain
 
 HERE = __name__
@@ -352,3 +368,53 @@ def test_a_field_may_refer_only_to_a_table_of_its_own_toolset() -> None:
 
     with pytest.raises(TypeError, match=r"shop_orders\.customer_id refers to table 'customers', which toolset shop"):
         Domain("d", shop, seed={})
+
+
+async def wait(call: Call, id: str) -> str:
+    """Wait."""
+    return id
+
+
+async def wait_often(rows: Rows, e: Made) -> AsyncIterator[Thing]:
+    yield Thing(e.id)
+
+
+def yield_answer(call: Call, id: str) -> Iterator[str]:
+    """Answer by and by."""
+    yield id
+
+
+def test_a_tool_or_handler_that_is_async_is_refused() -> None:
+    shop = Toolset("shop")
+    with pytest.raises(TypeError, match=rf"tool wait\(\) in {HERE}:\d+ is `async`; nothing in a domain waits"):
+        shop.tool()(wait)
+    with pytest.raises(TypeError, match=rf"handler wait_often\(\) in {HERE}:\d+ is `async`"):
+        shop.on(Made)(wait_often)
+    with pytest.raises(TypeError, match=rf"upcaster wait\(\) in {HERE}:\d+ is `async`"):
+        shop.upcast("made", 1)(wait)
+    assert (shop.tools, shop.handlers, shop.upcasters) == ({}, {}, {})
+
+
+def test_a_tool_that_is_a_generator_is_refused() -> None:
+    shop = Toolset("shop")
+    with pytest.raises(TypeError, match=rf"tool yield_answer\(\) in {HERE}:\d+ is a generator, which gives no result"):
+        shop.tool()(yield_answer)
+    assert not shop.tools
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "../a", "-a", "a\n", "bäckerei", "a:b"])
+def test_a_name_that_is_no_plain_word_is_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=r"cannot name a domain; use letters, digits, `_`, `-` and `\.`"):
+        Domain(name, with_handler(), seed={})
+    assert Domain("a-b_c.2", with_handler(), seed={}).name == "a-b_c.2"
+
+
+def test_two_rows_with_one_key_are_refused_and_both_are_named_but_a_lax_mount_keeps_the_last() -> None:
+    rows = {"shop_things": [{"id": "a", "name": "x"}, {"id": "b"}, {"id": "a", "name": "y"}]}
+    with pytest.raises(
+        RowFault, match=r"^shop_things\[2\]: shop_things\[0\] has the key 'a' already; give one of them"
+    ):
+        _ = Domain("shop", with_handler(), seed=rows).seed
+    lax = Domain("shop", with_handler().mount(arguments="lax"), seed=rows)
+    assert list(lax.seed.tables["shop_things"].values()) == [Thing("a", "y"), Thing("b")]
+    assert isinstance(RowFault("x"), UserFault)

@@ -1,0 +1,89 @@
+"""What a configuration would do, before it does it: who is asked where, whether they answer, and what it may cost."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import anyio
+from msgspec.structs import replace
+
+from judges.configuration import Configuration, Endpoint
+from judges.pack_commands import Suite
+from judges.spending import costs_of
+from sandbox.archive import Archive, domain_of
+from sandbox.messages import User
+from sandbox.model import Model
+from sandbox.model_faults import ModelFault
+from sandbox.prices import Cost, total
+from sandbox.stream import Store
+
+WITHIN_S = 60.0
+"""For one token, failed attempts included."""
+
+
+def told_plan(configuration: Configuration, suites: Sequence[Suite], repetitions: int) -> Iterator[str]:
+    """What would run, in lines."""
+    written = configuration.written
+    yield f"agent {configuration.agent_name}: {_party(configuration, 'agent', written.agent.scripted)}"
+    yield f"user: {_party(configuration, 'user', 'scripts' if configuration.scripts else 'none')}"
+    votes = f", votes {written.judge.votes}" if written.judge else ""
+    yield f"judge: {_party(configuration, 'judge', 'none')}{votes}"
+    yield f"protocol: {configuration.protocol.__struct_config__.tag}"
+    limits = written.limits
+    yield "limits: " + ", ".join(f"{name} {getattr(limits, name)}" for name in limits.__struct_fields__)
+    gate = written.gate
+    yield f"gate: {f'{len(gate.rules)} rules, check_end_state {gate.check_end_state}' if gate else 'none'}"
+    prices = configuration.prices
+    yield f"prices: {f'{prices.source}, {prices.date}' if prices.prices else 'none'}"
+    for suite in suites:
+        count = len(suite.tasks)
+        yield f"{suite.name}: {count} tasks × {repetitions} repetitions = {count * repetitions} trials"
+
+
+def _party(configuration: Configuration, party: str, otherwise: str) -> str:
+    endpoint = configuration.endpoints.get(party)
+    return otherwise if endpoint is None else f"model {endpoint.settings.model} at {endpoint.address}"
+
+
+def checked_endpoints(configuration: Configuration, tell: Callable[[str], None]) -> int:
+    """Ask each endpoint for one token, and tell what it says; how many cannot be asked."""
+    parties: dict[int, tuple[Endpoint, list[str]]] = {}
+    for party, endpoint in configuration.endpoints.items():
+        parties.setdefault(id(endpoint), (endpoint, []))[1].append(party)
+    faults = 0
+    for endpoint, names in parties.values():
+        told = anyio.run(_asked, endpoint)
+        faults += isinstance(told, ModelFault)
+        words = f"failed, {told.kind}: {told.message}" if isinstance(told, ModelFault) else told
+        tell(f"endpoint of {' and '.join(names)}: {words}")
+    return faults
+
+
+async def _asked(endpoint: Endpoint) -> str | ModelFault:
+    async with Model(replace(endpoint.settings, max_output_tokens=1)) as model:
+        try:
+            reply = await model.complete([User("Say yes.")], deadline=anyio.current_time() + WITHIN_S, occasion="check")
+        except ModelFault as fault:
+            return fault
+    return f"answers as {reply.served or endpoint.settings.model}"
+
+
+def estimated(configuration: Configuration, stores: Sequence[Path], trials: int) -> str:
+    """What so many trials would cost if each cost what the trials of earlier campaigns did on average."""
+    if not configuration.endpoints:
+        return "$0, no model is asked"
+    if not configuration.prices.prices:
+        return "unknown, since the configuration has no prices"
+    counts = [_trials_in(path) for path in stores]
+    spent = total(cost for path in stores for cost in costs_of(path, configuration.prices).values())
+    if not sum(counts):
+        return "unknown; name an earlier campaign with --store"
+    many = max(trials, 1)
+    each = spent.usd / sum(counts)
+    told = f"{Cost(each * many).shown()} for {many} trials, by {sum(counts)} earlier ones"
+    return f"at least {told}, of which {spent.unpriced} calls are unpriced" if spent.unpriced else f"about {told}"
+
+
+def _trials_in(path: Path) -> int:
+    """Attempts that have ended in a store."""
+    with Store.open(path, read_only=True) as store:
+        return sum(1 for _ in Archive(store, domain_of(store)).closed())
