@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from sandbox.records import TrialKey
 from sandbox.refusals import UserFault
 from sandbox.stream import Durability, Store
 from sandbox.values import digest
-from sandbox.views import Score
+from sandbox.views import Score, Views
 
 OnJudged = Callable[[Closed, Judgement], None]
 
@@ -54,9 +55,9 @@ class Reliability(Struct, frozen=True):
     """Tasks that were passed in each planned repetition: a literal count, no estimate."""
 
     @property
-    def pass_at_1(self) -> float:
+    def pass_at_1(self) -> Fraction:
         """Share of trials that passed; an ungradeable one counts as not passed."""
-        return self.passed / self.trials if self.trials else 0.0
+        return Fraction(self.passed, self.trials) if self.trials else Fraction(0)
 
 
 def run_judged(
@@ -106,36 +107,49 @@ def run_judged(
             store.keep("pack", digest(origin).hex(), origin)
         keep_prices(store, prices)
         ensure_whole(store)
-        views = opened_views(store, domain, views_path(path))
-        given = set(store.names(KIND))
-        places = count(views.last_place() + 1)
+        with closing(opened_views(store, domain, views_path(path))) as views:
+            clerk = _Clerk(court, campaign, views, rubric_judge, on_judged)
 
-        def judge(closed: Closed, answers: Mapping[str, RubricAnswer]) -> None:
-            judgement = court.judge(closed, campaign.snapshots[closed.key.task], answers)
-            rows = trial_rows(closed.key, closed.records, closed.effects, domain.digest)
-            views.add([*rows, *([] if judgement.name in given else [verdict_row(judgement, next(places))])])
-            on_judged(closed, judgement)
+            async def run() -> list[TrialKey]:
+                async with rubric_judge or nullcontext():
+                    return await campaign.run(
+                        agent,
+                        concurrency=concurrency,
+                        on_closed=clerk.take,
+                        gate=gate,
+                        retries_user_faults=retries_user_faults,
+                        most_faults=most_faults,
+                    )
 
-        async def on_closed(closed: Closed) -> None:
-            answers = await rubric_judge.answers(court, closed) if rubric_judge else {}
-            await to_thread.run_sync(judge, closed, answers, limiter=one)
-
-        async def run() -> list[TrialKey]:
-            async with rubric_judge or nullcontext():
-                return await campaign.run(
-                    agent,
-                    concurrency=concurrency,
-                    on_closed=on_closed,
-                    gate=gate,
-                    retries_user_faults=retries_user_faults,
-                    most_faults=most_faults,
-                )
-
-        one = anyio.CapacityLimiter(1)
-        try:
             return anyio.run(run)
-        finally:
-            views.close()
+
+
+class _Clerk:
+    """Takes each closed trial of a running campaign to its judges, and the verdict into the read models."""
+
+    def __init__(
+        self, court: Court, campaign: Campaign, views: Views, rubric_judge: RubricJudge | None, on_judged: OnJudged
+    ) -> None:
+        self._court = court
+        self._snapshots = campaign.snapshots
+        self._views = views
+        self._rubric_judge = rubric_judge
+        self._on_judged = on_judged
+        self._given = set(court.store.names(KIND))
+        self._places = count(views.last_place() + 1)
+        self._one = anyio.CapacityLimiter(1)
+
+    async def take(self, closed: Closed) -> None:
+        """Ask the rubric judge, if there is one, then judge and write down, one trial at a time, beside the loop."""
+        answers = await self._rubric_judge.answers(self._court, closed) if self._rubric_judge else {}
+        await to_thread.run_sync(self._judge, closed, answers, limiter=self._one)
+
+    def _judge(self, closed: Closed, answers: Mapping[str, RubricAnswer]) -> None:
+        judgement = self._court.judge(closed, self._snapshots[closed.key.task], answers)
+        rows = trial_rows(closed.key, closed.records, closed.effects, self._court.domain.digest)
+        is_new = judgement.name not in self._given
+        self._views.add([*rows, *([verdict_row(judgement, next(self._places))] if is_new else [])])
+        self._on_judged(closed, judgement)
 
 
 def rebuilt_views(path: Path) -> int:

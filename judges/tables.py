@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judges.campaigns import Reliability
+from judges.metrics.rounding import percent
 from sandbox.prices import Cost
 from sandbox.views import Score
 
@@ -22,7 +23,7 @@ def reliability_table(
         "agent", "tasks", "trials", "pass@1", f"observed {every}", "ungradeable", *(["cost"] if costs else [])
     )
     for one in found:
-        share = f"{one.pass_at_1:.1%}"
+        share = f"{percent(one.pass_at_1, 1)}%"
         every_time = f"{one.every_time} of {one.tasks} tasks"
         table.add_row(
             Text(one.agent),

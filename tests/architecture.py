@@ -21,8 +21,10 @@ DOORS = {
     "sqlalchemy": "sandbox/views.py",
     "mcp": "sandbox/mcp_*.py",
     "mcp_types": "sandbox/mcp_*.py",
+    "httpx2": "sandbox/model.py",
     "openai": "sandbox/model.py",
     "tantivy": "sandbox/search.py",
+    "textual": "replay/step_*.py",
 }
 LONGEST = 450
 

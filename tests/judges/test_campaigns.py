@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from uuid import UUID
 
@@ -44,8 +45,8 @@ def resolver() -> Scripted:
 def test_the_oracle_passes_every_time_and_the_null_agent_never(tmp_path: Path) -> None:
     scores = [*scores_of(ran(tmp_path / "a.db")), *scores_of(ran(tmp_path / "b.db", "null"))]
     oracle, null = sorted(reliability(scores), key=lambda one: one.agent == "null")
-    assert (oracle.pass_at_1, oracle.every_time, oracle.trials) == (1.0, 2, 4)
-    assert (null.pass_at_1, null.every_time, null.trials) == (0.0, 0, 4)
+    assert (oracle.pass_at_1, oracle.every_time, oracle.trials) == (Fraction(1), 2, 4)
+    assert (null.pass_at_1, null.every_time, null.trials) == (Fraction(0), 0, 4)
 
 
 def test_read_models_that_are_dropped_and_rebuilt_are_equal(tmp_path: Path) -> None:
