@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Struct
 
 from judges.blame import with_blame
-from judges.expectation import Expectation
+from judges.expectation import Expectation, TaskInvalid
+from judges.mutation.stage import Stage
 from judges.pack import PackTask
 from judges.record import KIND, Judgement, decoded, encoded, inputs_of
-from judges.rules import Happened, events_of
+from judges.rules import Happened, events_of, prepared_rule, rule_name
 from judges.verdict import INPUTS, BundleParts, Evidence, Input, JudgeBundle, RubricAnswer, bundle_of, judged
 from sandbox.agents import PlannedCall
 from sandbox.archive import Archive
@@ -93,6 +94,22 @@ def kept_bundle(store: Store, digest: str) -> KeptBundle | None:
         return None if content is None else msgspec.json.decode(content, type=KeptBundle)
     except msgspec.ValidationError:
         return None
+
+
+def ensure_rules_kept(domain: Domain, item: PackTask) -> None:
+    """Return if the task's golden calls work and keep its own rules; TaskInvalid if not: nobody could pass then."""
+    if not item.expectation.rules:
+        return
+    bundle_of(domain, item.task, item.expectation)
+    for accepted in item.expectation.outcomes:
+        events = Stage(domain, item.task).played(accepted.calls).events
+        for rule in item.expectation.rules:
+            broken = prepared_rule(domain, rule, item.task.id).violation(events)
+            if broken is not None:
+                raise TaskInvalid(
+                    f"task {item.task.id}, outcome {accepted.name!r}: its golden calls break the rule "
+                    f"{rule_name(rule)!r}, so nobody can pass; correct the rule or the calls"
+                )
 
 
 def evidence_of(domain: Domain, closed: Closed, reads: Collection[Input] = INPUTS) -> Evidence:

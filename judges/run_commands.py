@@ -11,6 +11,7 @@ from typing import Any
 from judges.campaigns import reliability, run_judged, scores_of
 from judges.checking import checked_endpoints, estimated, told_plan
 from judges.configuration import Configuration, load_configuration, scripted
+from judges.court import ensure_rules_kept
 from judges.errors_file import errors_in, write_errors
 from judges.expectation import nearest
 from judges.pack_commands import Suite, suites_of
@@ -87,6 +88,8 @@ def _run_suite(options: argparse.Namespace, configuration: Configuration, suite:
     """0: every repetition has a verdict; 1: some have none, and are named."""
     name = f"{suite.name}-{re.sub(r'[^A-Za-z0-9._-]+', '-', configuration.agent_name)}"
     path = options.output or Path("runs") / f"{name}.db"
+    for item in suite.tasks:
+        ensure_rules_kept(suite.domain, item)
     watch = Watch(len(suite.tasks) * options.k, configuration.prices, _earlier(path))
     with watch:
         unresolved = run_judged(

@@ -37,6 +37,13 @@ def not_run(capsys: pytest.CaptureFixture[str], home: Path, given: dict[str, Any
     return said.err
 
 
+def test_row_1_golden_calls_that_break_the_own_rules_of_a_task_stop_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = not_run(capsys, tmp_path, content([VASE], rules=[{"never": "refund-issued"}]), "oracle")
+    assert "outcome 'way 1': its golden calls break the rule 'never refund-issued', so nobody can pass" in said
+
+
 @pytest.mark.parametrize("agent", ["null", "oracle"])
 @pytest.mark.parametrize(("ways", "place"), [([[ALL]], 1), ([[LOOK, VASE, ALL]], 3), ([[VASE], [LOOK, ALL]], 2)])
 def test_row_1_a_golden_call_that_is_refused_stops_the_run_by_its_number_and_reason(
