@@ -215,12 +215,23 @@ def views_path(store: Path) -> Path:
 
 
 def opened_views(store: Store, domain: Domain, path: Path | None) -> Views:
-    """The read models of a store's campaign, in a file or in memory; made again if they are new or another's."""
+    """The read models of a store's campaign, in a file or in memory; made again if they are another's or behind."""
     views = Views(path)
     archive = Archive(store, domain)
-    if views.is_new or not views.is_about(digest_of(archive.seal)):
+    if are_behind(views, archive):
         rebuild(views, archive)
     return views
+
+
+def are_behind(views: Views, archive: Archive) -> bool:
+    """
+    Whether the read models are about something else, or do not know a judgement that is in the store.
+
+    A process that is killed after it has kept a judgement leaves them so.
+    """
+    if views.is_new or not views.is_about(digest_of(archive.seal)):
+        return True
+    return views.last_place() < len(archive.store.names(KIND))
 
 
 def ensure_whole(store: Store) -> None:

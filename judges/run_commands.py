@@ -4,7 +4,6 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from sandbox.campaign import MOST_FAULTS
 from sandbox.gate import Approver
 from sandbox.person import PersonAsApprover, Terminal
 from sandbox.refusals import UserFault
+from sandbox.store_file import is_store
 from sandbox.stream import Store
 from sandbox.values import canonical
 
@@ -154,14 +154,12 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _rows(options: argparse.Namespace) -> int:
-    with ExitStack() as stack:
-        store = stack.enter_context(Store.open(options.store, read_only=True))
-        file = stack.enter_context(options.output.open("wb"))
-        count = 0
-        for row in thinkingbox_rows(store, Archive(store, domain_of(store))):
-            file.write(canonical(row) + b"\n")
-            count += 1
-    print(f"{count} rows in {options.output}")
+    if is_store(options.output):
+        raise UserFault(f"{options.output} is a store; write the rows into another file")
+    with Store.open(options.store, read_only=True) as store:
+        rows = [canonical(row) + b"\n" for row in thinkingbox_rows(store, Archive(store, domain_of(store)))]
+    options.output.write_bytes(b"".join(rows))
+    print(f"{len(rows)} rows in {options.output}")
     return 0
 
 

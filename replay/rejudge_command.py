@@ -10,10 +10,9 @@ from typing import Any
 from msgspec import Struct
 from rich.console import Console
 
-from judges.court import rebuild, views_path
+from judges.court import are_behind, rebuild, views_path
 from judges.pack import PackTask, tasks_in, tasks_of
 from judges.packs import open_pack
-from judges.record import KIND
 from replay.ledger import Heard, Ledger, ledger_of
 from replay.ledger_told import as_values, markdown, tables
 from replay.rejudge import Chosen, Docket, Rehearing, closed_keys, rejudged
@@ -23,7 +22,6 @@ from sandbox.records import TrialKey
 from sandbox.refusals import UserFault
 from sandbox.registry import domain_named
 from sandbox.stream import Store
-from sandbox.values import digest_of
 from sandbox.views import Views
 
 
@@ -163,12 +161,6 @@ def _views(archive: Archive, path: Path, *, is_dry: bool) -> Iterator[Views]:
     """The store's read models, made again where they are gone or behind; a copy in memory if nothing may be written."""
     file = views_path(path)
     with closing(Views.copied(file) if is_dry else Views(file)) as views:
-        if _are_behind(archive, views):
+        if are_behind(views, archive):
             rebuild(views, archive)
         yield views
-
-
-def _are_behind(archive: Archive, views: Views) -> bool:
-    """Whether the read models are about something else, or do not know a judgement that is in the store."""
-    last = max((row.place for row in views.verdicts()), default=0)
-    return views.is_new or not views.is_about(digest_of(archive.seal)) or last < len(archive.store.names(KIND))

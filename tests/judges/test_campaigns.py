@@ -23,6 +23,7 @@ from sandbox.refusals import UserFault
 from sandbox.registry import domain_named
 from sandbox.stream import Store, StoreUnusable, StreamFault
 from sandbox.views import VerdictRow, Views
+from trialbox import main
 
 RETAIL = domain_named("retail")
 TASKS = [item for item in tasks_of(RETAIL) if item.task.id in ("stuck-warranty", "late-espresso")]
@@ -205,3 +206,22 @@ def test_the_demo_touches_only_its_own_files(tmp_path: Path) -> None:
     demo(tmp_path)
     assert all((tmp_path / name).read_text() == "precious" for name in ("thesis.txt", "oracle.txt", "mine.db"))
     assert [score.passed for score in scores_of(tmp_path / "oracle.db")] == [5] * 13
+
+
+def test_a_verdict_that_was_kept_just_before_the_process_died_counts(tmp_path: Path) -> None:
+    path = ran(tmp_path / "n.db")
+    with closing(sqlite3.connect(views_path(path))) as connection, connection:
+        connection.execute("DELETE FROM verdicts WHERE place = (SELECT max(place) FROM verdicts)")
+    assert [score.passed for score in scores_of(path)] == [2, 2]
+    with closing(sqlite3.connect(views_path(path))) as connection, connection:
+        connection.execute("DELETE FROM verdicts WHERE place = (SELECT max(place) FROM verdicts)")
+    ran(path)
+    assert [score.passed for score in scores_of(path)] == [2, 2]
+
+
+def test_rows_are_never_written_over_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ran(tmp_path / "o.db", "oracle", 1)
+    before = path.read_bytes()
+    assert main(["rows", str(path), "-o", str(path)]) == 2
+    assert "o.db is a store; write the rows into another file" in capsys.readouterr().err
+    assert path.read_bytes() == before
