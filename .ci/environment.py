@@ -1,4 +1,8 @@
-"""Exits with 0 when this Python's environment holds all that requirements.lock and pyproject.toml ask for."""
+"""
+Exits with 0 when this Python's environment holds all that requirements.lock and pyproject.toml ask for.
+
+With the name of another lock file: when it holds all that this one pins.
+"""
 
 import importlib.metadata as metadata
 import json
@@ -33,15 +37,27 @@ def misplaced() -> str | None:
     return None if found == ROOT.as_uri() else f"trialbox is installed from {found}; this is {ROOT.as_uri()}"
 
 
+def pins(lock: str) -> list[tuple[str, str]]:
+    """The name and version of every distribution in a lock file."""
+    return PINNED.findall((ROOT / lock).read_text(encoding="utf-8"))
+
+
 def faults() -> list[str]:
     """All that keeps this environment from being whole."""
-    pins = PINNED.findall((ROOT / "requirements.lock").read_text(encoding="utf-8"))
     own = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert own is not None, "pyproject.toml names no version"
-    found = [fault(name, version) for name, version in [*pins, ("trialbox", own[1])]]
+    found = [fault(name, version) for name, version in [*pins("requirements.lock"), ("trialbox", own[1])]]
     return [text for text in [*found, misplaced()] if text]
 
 
+def faults_in(lock: str) -> list[str]:
+    """What is wrong with the distributions that a lock file pins."""
+    return [text for name, version in pins(lock) if (text := fault(name, version))]
+
+
 if __name__ == "__main__":
-    wrong = ["Python is older than 3.11"] if sys.version_info < (3, 11) else faults()
+    if sys.argv[1:]:
+        wrong = faults_in(sys.argv[1])
+    else:
+        wrong = ["Python is older than 3.11"] if sys.version_info < (3, 11) else faults()
     sys.exit("\n".join(wrong) or 0)

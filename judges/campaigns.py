@@ -2,62 +2,40 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
-from msgspec import Struct
 from msgspec.structs import replace
 
-from judges.court import Court, ensure_whole, newest_judgement, opened_views, rebuild, verdict_row, views_path
+from judges.court import Court, ensure_rules_kept, newest_judgement
 from judges.explain import Told
 from judges.naming import key_named
 from judges.pack import PackTask
+from judges.read_models import Projector, ensure_whole, is_refusal, opened_views, remake, views_path
 from judges.record import KIND, Judgement
-from judges.rubric import RubricJudge
+from judges.rubric import NOTHING_ASKED, Answered, RubricJudge
 from judges.spending import keep_prices
-from judges.verdict import RubricAnswer
 from sandbox.agents import Agent
-from sandbox.archive import Archive, domain_of, sealed_in
+from sandbox.archive import Archive, sealed_in
 from sandbox.campaign import MOST_FAULTS, Campaign, Closed
 from sandbox.domain import Domain
 from sandbox.gate import Gate
 from sandbox.lineage import spliced
 from sandbox.prices import NO_PRICES, PriceTable
-from sandbox.projection import trial_rows
 from sandbox.records import TrialKey
 from sandbox.refusals import UserFault
 from sandbox.stream import Durability, Store
 from sandbox.values import digest
-from sandbox.views import Score, Views
+from sandbox.view_rows import Score
+from sandbox.views import Views
 
 OnJudged = Callable[[Closed, Judgement], None]
 
 
 class MixedBundles(UserFault):
     """Verdicts of several judge bundles on trials of one task are not summed up unless it is asked for."""
-
-
-class Reliability(Struct, frozen=True):
-    """One agent's verdicts over all its tasks."""
-
-    agent: str
-    tasks: int
-    planned: int
-    """Trials that were to be: tasks × repetitions."""
-    trials: int
-    """Those that ended and were no fault of ours."""
-    passed: int
-    ungradeable: int
-    every_time: int
-    """Tasks that were passed in each planned repetition: a literal count, no estimate."""
-
-    @property
-    def pass_at_1(self) -> Fraction:
-        """Share of trials that passed; an ungradeable one counts as not passed."""
-        return Fraction(self.passed, self.trials) if self.trials else Fraction(0)
 
 
 def run_judged(
@@ -98,6 +76,8 @@ def run_judged(
         CampaignDiffers: the store holds a campaign of other inputs.
         TaskInvalid: no trial of a task could be judged rightly.
     """
+    for item in tasks:
+        ensure_rules_kept(domain, item)
     path.parent.mkdir(parents=True, exist_ok=True)
     with Store.open(path, create=True, durability=durability) as store:
         court = Court(store, domain, tasks)
@@ -106,8 +86,8 @@ def run_judged(
         if origin:
             store.keep("pack", digest(origin).hex(), origin)
         keep_prices(store, prices)
-        ensure_whole(store)
-        with closing(opened_views(store, domain, views_path(path))) as views:
+        with closing(opened_views(store, views_path(path), domain)) as views:
+            ensure_whole(store, views)
             clerk = _Clerk(court, campaign, views, rubric_judge, on_judged)
 
             async def run() -> list[TrialKey]:
@@ -132,6 +112,7 @@ class _Clerk:
     ) -> None:
         self._court = court
         self._snapshots = campaign.snapshots
+        self._projector = Projector(court.domain, campaign.tasks, campaign.snapshots)
         self._views = views
         self._rubric_judge = rubric_judge
         self._on_judged = on_judged
@@ -141,27 +122,28 @@ class _Clerk:
 
     async def take(self, closed: Closed) -> None:
         """Ask the rubric judge, if there is one, then judge and write down, one trial at a time, beside the loop."""
-        answers = await self._rubric_judge.answers(self._court, closed) if self._rubric_judge else {}
-        await to_thread.run_sync(self._judge, closed, answers, limiter=self._one)
+        asked = await self._rubric_judge.answered(self._court, closed) if self._rubric_judge else NOTHING_ASKED
+        await to_thread.run_sync(self._judge, closed, asked, limiter=self._one)
 
-    def _judge(self, closed: Closed, answers: Mapping[str, RubricAnswer]) -> None:
-        judgement = self._court.judge(closed, self._snapshots[closed.key.task], answers)
-        rows = trial_rows(closed.key, closed.records, closed.effects, self._court.domain.digest)
-        is_new = judgement.name not in self._given
-        self._views.add([*rows, *([verdict_row(judgement, next(self._places))] if is_new else [])])
+    def _judge(self, closed: Closed, asked: Answered) -> None:
+        key, records = closed.key, closed.records
+        judgement = self._court.judge(closed, self._snapshots[key.task], asked.answers)
+        rows = list(self._projector.trial(key, records, closed.effects, asked.calls))
+        if judgement.name not in self._given:
+            refusal = is_refusal(self._court.bundles[key.task].expectation)
+            rows.append(self._projector.verdict(judgement, next(self._places), key.task, records, refusal=refusal))
+        self._views.add(rows)
         self._on_judged(closed, judgement)
 
 
 def rebuilt_views(path: Path) -> int:
     """Make the read models of a store again; how many trials they hold."""
-    with Store.open(path, read_only=True) as store:
-        ensure_whole(store)
-        domain = domain_of(store)
-        with closing(opened_views(store, domain, views_path(path))) as views:
-            rebuild(views, Archive(store, domain))
-            if views.path is None:
-                raise UserFault(f"{views_path(path)} cannot be written; make its folder writable, or copy the store")
-            return len(views.trials())
+    with Store.open(path, read_only=True) as store, closing(Views(views_path(path))) as views:
+        remake(views, store)
+        ensure_whole(store, views)
+        if views.path is None:
+            raise UserFault(f"{views_path(path)} cannot be written; make its folder writable, or copy the store")
+        return len(views.trials())
 
 
 def scores_of(path: Path) -> list[Score]:
@@ -172,8 +154,8 @@ def scores_of(path: Path) -> list[Score]:
         StreamFault: a trial that was judged has lost its end.
     """
     with Store.open(path, read_only=True) as store:
-        ensure_whole(store)
-        with closing(opened_views(store, domain_of(store), views_path(path))) as views:
+        with closing(opened_views(store, views_path(path))) as views:
+            ensure_whole(store, views)
             found = {score.task: score for score in views.scores()}
         seal = sealed_in(store)
     empty = Score(seal.agent, "", 0, 0, 0, 0)
@@ -197,25 +179,6 @@ def ensure_one_bundle(scores: Iterable[Score]) -> None:
             f"mixed bundles: verdicts of different judges on {', '.join(tasks)}; "
             f"judge all of them again with `trialbox rejudge`, or say --mixed"
         )
-
-
-def reliability(scores: Iterable[Score]) -> list[Reliability]:
-    """One line for each agent, in the order of their names."""
-    by_agent: dict[str, list[Score]] = {}
-    for score in scores:
-        by_agent.setdefault(score.agent, []).append(score)
-    return [
-        Reliability(
-            agent,
-            len(found),
-            sum(score.planned for score in found),
-            sum(score.trials for score in found),
-            sum(score.passed for score in found),
-            sum(score.ungradeable for score in found),
-            sum(score.passed == score.planned for score in found),
-        )
-        for agent, found in sorted(by_agent.items())
-    ]
 
 
 def told_trial(store: Store, domain: Domain, name: str) -> Told:

@@ -2,23 +2,18 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from judges.campaigns import (
-    ensure_one_bundle,
-    mixed_tasks,
     rebuilt_views,
-    reliability,
-    scores_of,
     told_trial,
 )
 from judges.chat_commands import add_to as add_chat_to
 from judges.demo import demo
+from judges.demo_model import add_to as add_model_demo_to
 from judges.explain import summary, timeline
-from judges.lines import cut
 from judges.lint.commands import add_to as add_lint_to
 from judges.metrics.commands import add_to as add_metrics_to
 from judges.metrics.gate_commands import add_to as add_gate_to
@@ -29,12 +24,13 @@ from judges.mutation.told import told as told_mutants
 from judges.pack import PackTask, tasks_of
 from judges.pack_commands import add_to as add_packs_to
 from judges.packs import open_pack
+from judges.report.commands import add_to as add_report_to
+from judges.report.stats_commands import add_to as add_stats_to
+from judges.results.commands import add_to as add_results_to
 from judges.run_commands import add_to as add_runs_to
-from judges.spending import costs_of, told_costs
-from judges.tables import reliability_table, task_table, wide_console
-from sandbox.archive import domain_of, sealed_in
+from judges.tables import wide_console
+from sandbox.archive import domain_of
 from sandbox.domain import Domain
-from sandbox.prices import Cost, PriceTable, load_prices, total
 from sandbox.refusals import UserFault
 from sandbox.registry import domain_named, domain_names
 from sandbox.stream import Store
@@ -45,13 +41,10 @@ def add_to(commands: Any) -> None:
     shown = commands.add_parser("demo", help="run scripted agents on the retail tasks and show one polite failure")
     shown.add_argument("--into", type=Path, default=Path("runs/demo"), help="folder of the stores, made anew")
     shown.set_defaults(run=lambda options: demo(options.into))
+    add_model_demo_to(commands)
     add_runs_to(commands)
-    stats = commands.add_parser("stats", help="what the trials of some stores say")
-    stats.add_argument("store", type=Path, nargs="+")
-    stats.add_argument("--tasks", action="store_true", help="a line for each task")
-    stats.add_argument("--mixed", action="store_true", help="sum up verdicts of different judge bundles too")
-    stats.add_argument("--prices", type=Path, help="a price table instead of those that the campaigns were run with")
-    stats.set_defaults(run=_stats)
+    add_stats_to(commands)
+    add_report_to(commands)
     telling = commands.add_parser("explain", help="one trial: words, records, verdict, and the event that wrote it")
     telling.add_argument("store", type=Path)
     telling.add_argument("trial", help="the beginning of its id, or TASK/REPETITION")
@@ -74,34 +67,7 @@ def add_to(commands: Any) -> None:
     add_metrics_to(commands)
     add_reliability_to(commands)
     add_gate_to(commands)
-
-
-def _stats(options: argparse.Namespace) -> int:
-    scores = [score for path in options.store for score in scores_of(path)]
-    if not options.mixed:
-        ensure_one_bundle(scores)
-    elif tasks := mixed_tasks(scores):
-        print(f"mixed bundles: verdicts of different judges on {', '.join(tasks)}", file=sys.stderr)
-    if options.tasks:
-        wide_console().print(task_table(scores))
-        return 0
-    costs = _costs(options.store, load_prices(options.prices) if options.prices else None)
-    wide_console().print(reliability_table(reliability(scores), costs={a: total(c.values()) for a, c in costs.items()}))
-    for agent, by_party in costs.items():
-        print(f"cost of {cut(agent)}: {told_costs(by_party)}")
-    return 0
-
-
-def _costs(stores: Sequence[Path], prices: PriceTable | None) -> dict[str, dict[str, Cost]]:
-    """By agent and party, where a model was asked."""
-    found: dict[str, dict[str, Cost]] = {}
-    for path in stores:
-        with Store.open(path, read_only=True) as store:
-            agent = sealed_in(store).agent
-        for party, cost in costs_of(path, prices).items():
-            spent = found.setdefault(agent, {})
-            spent[party] = spent.get(party, Cost()) + cost
-    return found
+    add_results_to(commands)
 
 
 def _explain(options: argparse.Namespace) -> int:

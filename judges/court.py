@@ -1,8 +1,6 @@
 """A court: the judge bundles of a campaign's tasks, and every closed trial's judgement kept beside it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -15,22 +13,19 @@ from judges.record import KIND, Judgement, decoded, encoded, inputs_of
 from judges.rules import Happened, events_of, prepared_rule, rule_name
 from judges.verdict import INPUTS, BundleParts, Evidence, Input, JudgeBundle, RubricAnswer, bundle_of, judged
 from sandbox.agents import PlannedCall
-from sandbox.archive import Archive
 from sandbox.campaign import Closed
 from sandbox.contents import content_records, content_stream, index_records, index_stream
 from sandbox.continuity import Tail
 from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.fold import UnknownTopic
-from sandbox.projection import folded_effects, trial_row, trial_rows
-from sandbox.records import Record, Said, TrialEnded, TrialKey
+from sandbox.projection import folded_effects
+from sandbox.records import Record, Said, TrialKey
 from sandbox.records import decoded as payload_of
 from sandbox.refusals import SandboxFault
 from sandbox.snapshot import Snapshot
 from sandbox.stream import Batch, Store, StreamFault
-from sandbox.task import Task
-from sandbox.values import canonical, digest_of
-from sandbox.views import VerdictRow, Views
+from sandbox.values import canonical
 
 
 class Court:
@@ -51,7 +46,7 @@ class Court:
         for item in tasks:
             bundle = bundle_of(domain, item.task, item.expectation)
             self.bundles[item.task.id] = bundle
-            keep_bundle(store, item.task, bundle)
+            keep_bundle(store, bundle)
 
     def evidence(self, closed: Closed) -> Evidence:
         """What a closed trial left behind, as far as its judges read it."""
@@ -74,15 +69,18 @@ class Court:
 class KeptBundle(Struct, frozen=True):
     """What a store keeps of a judge bundle, under its digest."""
 
-    task: str
-    """Digest of the public task."""
     expectation: Expectation
     parts: BundleParts
 
+    @property
+    def task(self) -> str:
+        """Digest of the public task."""
+        return self.parts.task
 
-def keep_bundle(store: Store, task: Task, bundle: JudgeBundle) -> None:
+
+def keep_bundle(store: Store, bundle: JudgeBundle) -> None:
     """Keep a bundle's expectation, parts and built outcomes for good."""
-    kept = KeptBundle(task.digest, bundle.expectation, bundle.parts)
+    kept = KeptBundle(bundle.expectation, bundle.parts)
     store.keep("expectation", bundle.digest, canonical(kept))
     store.keep("outcomes", bundle.digest, canonical(bundle.outcomes))
 
@@ -201,64 +199,3 @@ def keep_judgements(store: Store, given: Sequence[Judgement], kept: Collection[s
     for fault in store.append(batches):
         if fault is not None:
             raise fault
-
-
-def verdict_row(judgement: Judgement, place: int) -> VerdictRow:
-    """A judgement as a row of the read models."""
-    verdict = judgement.verdict
-    return VerdictRow(judgement.trial, verdict.bundle, verdict.result, verdict.outcome, len(verdict.findings), place)
-
-
-def views_path(store: Path) -> Path:
-    """Where the read models of a store are: `CAMPAIGN.views.db` beside `CAMPAIGN.db`, `x.y.views.db` beside `x.y`."""
-    return store.with_name(f"{store.name.removesuffix('.db')}.views.db")
-
-
-def opened_views(store: Store, domain: Domain, path: Path | None) -> Views:
-    """The read models of a store's campaign, in a file or in memory; made again if they are another's or behind."""
-    views = Views(path)
-    archive = Archive(store, domain)
-    if are_behind(views, archive):
-        rebuild(views, archive)
-    return views
-
-
-def are_behind(views: Views, archive: Archive) -> bool:
-    """
-    Whether the read models are about something else, or do not know a judgement that is in the store.
-
-    A process that is killed after it has kept a judgement leaves them so.
-    """
-    if views.is_new or not views.is_about(digest_of(archive.seal)):
-        return True
-    return views.last_place() < len(archive.store.names(KIND))
-
-
-def ensure_whole(store: Store) -> None:
-    """
-    Return if every trial that was judged still has its end.
-
-    Raises:
-        StreamFault: a stream lost its last records; a digest chain alone cannot show that.
-    """
-    for trial in dict.fromkeys(name.partition("/")[0] for name in store.names(KIND)):
-        last = store.last(UUID(trial))
-        if last is None or not isinstance(payload_of(last), TrialEnded):
-            raise StreamFault(
-                f"{store.name}: trial {UUID(trial)} was judged, but its last records are gone; "
-                f"restore a copy of the file"
-            )
-
-
-def rebuild(views: Views, archive: Archive) -> None:
-    """Drop the read models and make them again from the streams and judgements alone."""
-    views.clear()
-    domain = archive.domain
-    for key, records in archive.closed():
-        effects = effects_or_fault(domain, archive.snapshots[key.task], records)
-        if isinstance(effects, str):
-            views.add([trial_row(key, records, "")])
-        else:
-            views.add(trial_rows(key, records, effects, domain.digest))
-    views.add(verdict_row(judgement, place) for place, judgement in enumerate(judgements(archive.store), 1))
-    views.claim(digest_of(archive.seal))

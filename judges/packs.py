@@ -7,7 +7,7 @@ Nothing in it is executed, and all of it is looked at when it is opened.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,7 @@ from judges.outcome import ensure_names
 from judges.pack import PackTask, task_from
 from judges.pack_faults import row_faults, with_value
 from judges.pack_files import PackFault, PackFiles
-from sandbox.domain import Domain, Mounting, RowFault
+from sandbox.domain import Domain, RowFault
 from sandbox.foreign import Document, json_of, yaml_of
 from sandbox.refusals import UserFault
 from sandbox.registry import NoSuchDomain, domain_mounted
@@ -62,7 +62,7 @@ class PackFile(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     format: int
     domain: str
-    mount: Mounting = "own"
+    mount: Literal["own", "public"] = "own"
     title: str = ""
     source: str = ""
     licence: str = ""

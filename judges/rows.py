@@ -8,7 +8,7 @@ from judges.court import judgements
 from judges.lines import lines
 from judges.record import Judgement
 from judges.spending import calls_among
-from sandbox.archive import Archive
+from sandbox.archive import Archive, Seal
 from sandbox.records import (
     End,
     Record,
@@ -37,10 +37,12 @@ def thinkingbox_rows(store: Store, archive: Archive) -> Iterator[dict[str, Any]]
     for key, records in archive.closed():
         end = decoded(records[-1])
         if isinstance(end, TrialEnded) and end.end != "infrastructure":
-            yield _row(key, records, end, given.get(key.id.hex))
+            yield _row(archive.seal, key, records, end, given.get(key.id.hex))
 
 
-def _row(key: TrialKey, records: Sequence[Record], end: TrialEnded, judgement: Judgement | None) -> dict[str, Any]:
+def _row(
+    seal: Seal, key: TrialKey, records: Sequence[Record], end: TrialEnded, judgement: Judgement | None
+) -> dict[str, Any]:
     finish = "no_user_llm" if "no_user" in end.flags else FINISHES.get(end.end, end.end)
     return {
         "uid": key.task,
@@ -55,6 +57,8 @@ def _row(key: TrialKey, records: Sequence[Record], end: TrialEnded, judgement: J
             "flags": list(end.flags),
             "trial": str(key.id),
             "campaign": key.campaign,
+            "domain": seal.domain,
+            "agent": seal.agent,
         },
         "is_system_error": False,
         "finish_reason": finish,

@@ -1,11 +1,12 @@
 """The rubric judge: a model that answers narrow questions on what was said, with yes, no, or nothing of use."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct
 
 from judges.court import Court
 from judges.expectation import Rubric
@@ -21,6 +22,17 @@ from sandbox.stream import Store
 
 WITHIN_S = 300.0
 _RESULTS: tuple[Literal["yes", "no"], ...] = ("yes", "no")
+
+
+class Answered(Struct, frozen=True):
+    """What a rubric judge says of a trial, and what it was asked for that."""
+
+    answers: Mapping[str, RubricAnswer]
+    """By the rubric's name."""
+    calls: Sequence[JudgeCall]
+
+
+NOTHING_ASKED = Answered({}, ())
 
 
 class RubricJudge:
@@ -70,23 +82,25 @@ class RubricJudge:
             await self._model.close()
             self._model = None
 
-    async def answers(self, court: Court, closed: Closed) -> dict[str, RubricAnswer]:
+    async def answered(self, court: Court, closed: Closed) -> Answered:
         """Its answers on a closed trial, those that the court's store keeps used again; none if no trial came about."""
         if self._model is None:
             raise RuntimeError("the rubric judge is not connected; enter it first, as in `async with judge:`")
         bundle = court.bundles[closed.key.task]
         if not bundle.expectation.rubrics or closed.end.end == "infrastructure":
-            return {}
+            return NOTHING_ASKED
         evidence = await to_thread.run_sync(court.evidence, closed)
-        return await judge_rubrics(
+        file = CallFile(court.store, closed.key.id.hex, self._on_call)
+        answers = await judge_rubrics(
             self._model,
             bundle,
             evidence,
             votes=self._votes,
             always=self._always,
             within_s=self._within_s,
-            file=CallFile(court.store, closed.key.id.hex, self._on_call),
+            file=file,
         )
+        return Answered(answers, tuple(file.seen.values()))
 
 
 async def judge_rubrics(

@@ -47,6 +47,8 @@ class CallFile:
         self._store = store
         self.trial = trial
         self._on_call = on_call
+        self.seen: dict[str, JudgeCall] = {}
+        """All calls that were read or kept through this, by name."""
 
     def calls(self, question: str) -> list[JudgeCall]:
         """
@@ -58,15 +60,27 @@ class CallFile:
         found: list[JudgeCall] = []
         while (content := self._store.kept(KIND, self._name(question, len(found) + 1))) is not None:
             found.append(_decode(content))
+            self.seen[self._name(question, len(found))] = found[-1]
         return found
 
     def keep(self, question: str, place: int, call: JudgeCall) -> None:
         """Keep the call at a place, from 1."""
         self._store.keep(KIND, self._name(question, place), canonical(call))
+        self.seen[self._name(question, place)] = call
         self._on_call(call)
 
     def _name(self, question: str, place: int) -> str:
         return f"{self.trial}/{question}/{place}"
+
+
+def calls_by_trial(store: Store) -> dict[str, list[JudgeCall]]:
+    """Every call that a store keeps, by the trial's id in hexadecimal."""
+    found: dict[str, list[JudgeCall]] = {}
+    for name in store.names(KIND):
+        content = store.kept(KIND, name)
+        if content is not None:
+            found.setdefault(name.partition("/")[0], []).append(_decode(content))
+    return found
 
 
 def newest_calls(store: Store) -> dict[str, JudgeCall]:

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from judges.campaigns import reliability, run_judged, scores_of
+from judges.campaigns import run_judged, scores_of
 from judges.checking import checked_endpoints, estimated, told_plan
 from judges.configuration import Configuration, load_configuration, scripted
-from judges.court import ensure_rules_kept
 from judges.errors_file import errors_in, write_errors
 from judges.expectation import nearest
+from judges.metrics.counted import counts_of
+from judges.metrics.standing import standings
 from judges.pack_commands import Suite, suites_of
 from judges.progress import Watch
 from judges.rows import thinkingbox_rows
 from judges.rubric_calls import calls_in
 from judges.spending import Call, costs_of, told_costs
-from judges.tables import reliability_table, wide_console
+from judges.tables import standing_table, wide_console
 from sandbox.agents import SCRIPTED
 from sandbox.archive import Archive, domain_of
 from sandbox.campaign import MOST_FAULTS
-from sandbox.gate import Approver
-from sandbox.person import PersonAsApprover, Terminal
+from sandbox.person import approver_at_terminal
 from sandbox.refusals import UserFault
 from sandbox.store_file import is_store
 from sandbox.stream import Store
@@ -66,14 +66,15 @@ def add_suite_to(command: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    configuration = _configuration(options.agent, options.seed)
+    configuration = configuration_named(options.agent, options.seed)
     suites = suites_of(options.domain, options.pack, options.task)
     if options.output and len(suites) > 1:
         raise UserFault(f"{len(suites)} packs go into {len(suites)} stores; leave out -o, or run one pack")
     return max(_run_suite(options, configuration, suite) for suite in suites)
 
 
-def _configuration(name: str, seed: int) -> Configuration:
+def configuration_named(name: str, seed: int) -> Configuration:
+    """The configuration in a file, or of a scripted agent that goes by a name."""
     if name in SCRIPTED:
         return scripted(name, seed)
     path = Path(name)
@@ -88,8 +89,6 @@ def _run_suite(options: argparse.Namespace, configuration: Configuration, suite:
     """0: every repetition has a verdict; 1: some have none, and are named."""
     name = f"{suite.name}-{re.sub(r'[^A-Za-z0-9._-]+', '-', configuration.agent_name)}"
     path = options.output or Path("runs") / f"{name}.db"
-    for item in suite.tasks:
-        ensure_rules_kept(suite.domain, item)
     watch = Watch(len(suite.tasks) * options.k, configuration.prices, _earlier(path))
     with watch:
         unresolved = run_judged(
@@ -105,14 +104,14 @@ def _run_suite(options: argparse.Namespace, configuration: Configuration, suite:
             on_judged=watch.closed,
             origin=suite.origin,
             rubric_judge=configuration.judge(watch.judged),
-            gate=configuration.gate(_approver()),
+            gate=configuration.gate(approver_at_terminal()),
             retries_user_faults=configuration.written.retries_user_faults,
             most_faults=options.attempts,
             prices=configuration.prices,
             users=configuration.users(suite.tasks),
         )
     scores = scores_of(path)
-    wide_console().print(reliability_table(reliability(scores), options.k))
+    wide_console().print(standing_table(standings(counts_of(path)), options.k))
     if costs := costs_of(path):
         print(f"cost: {told_costs(costs)}")
     for key in unresolved:
@@ -133,10 +132,6 @@ def _earlier(path: Path) -> Sequence[Call]:
         return ()
     with Store.open(path, read_only=True) as store:
         return list(calls_in(store))
-
-
-def _approver() -> Approver | None:
-    return PersonAsApprover(Terminal()) if sys.stdin is not None and sys.stdin.isatty() else None
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -6,27 +6,27 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judges.campaigns import Reliability
+from judges.lines import cut
+from judges.metrics.observed import Tally
 from judges.metrics.rounding import percent
+from judges.metrics.standing import Standing
 from sandbox.prices import Cost
-from sandbox.views import Score
+from sandbox.view_rows import Score
 
 NO_COSTS: Mapping[str, Cost] = {}
 
 
-def reliability_table(
-    found: Sequence[Reliability], repetitions: int = 0, costs: Mapping[str, Cost] = NO_COSTS
-) -> Table:
+def standing_table(found: Sequence[Standing], repetitions: int = 0, costs: Mapping[str, Cost] = NO_COSTS) -> Table:
     """One line for each agent: best of one, passed every time, and what it cost where that is told of any."""
     every = f"{repetitions}/{repetitions}" if repetitions else "n of n"
     table = plain_table(
         "agent", "tasks", "trials", "pass@1", f"observed {every}", "ungradeable", *(["cost"] if costs else [])
     )
     for one in found:
-        share = f"{percent(one.pass_at_1, 1)}%"
-        every_time = f"{one.every_time} of {one.tasks} tasks"
+        share = "–" if one.pass_at_1 is None else f"{percent(one.pass_at_1, 1)}%"
+        every_time = f"{spanned(one.every_time)} of {one.tasks} tasks"
         table.add_row(
-            Text(one.agent),
+            Text(cut(one.agent)),
             str(one.tasks),
             counted(one.trials, one.planned),
             share,
@@ -35,6 +35,11 @@ def reliability_table(
             *([costs[one.agent].shown() if one.agent in costs else "no model"] if costs else []),
         )
     return table
+
+
+def spanned(found: Tally) -> str:
+    """A count of tasks, or the least and the most that it may become."""
+    return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
 
 
 def task_table(scores: Sequence[Score]) -> Table:

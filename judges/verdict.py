@@ -107,6 +107,8 @@ class RubricAnswer(Struct, frozen=True):
 class BundleParts(Struct, frozen=True):
     """What a bundle is made of, so that two can be told apart by what differs. All but the names are digests."""
 
+    task: str
+    """The public part. Two tasks that expect the same have bundles of their own."""
     expectation: str
     outcomes: dict[str, str]
     """The effects that each outcome requires, by its name."""
@@ -147,8 +149,9 @@ def bundle_of(domain: Domain, task: Task, expectation: Expectation) -> JudgeBund
     rules = [prepared_rule(domain, rule, task.id) for rule in expectation.rules]
     judges = [outcome_judge(required)] if required else []
     judges += [rule_judge(rule) for rule in rules]
-    required_digests = {outcome.name: effects_digest(outcome.effects) for outcome in outcomes}
-    parts = BundleParts(expectation.digest, required_digests, digest_of(names), snapshot.digest, code_digest())
+    digests = {outcome.name: effects_digest(outcome.effects) for outcome in outcomes}
+    compared = digest_of(names)
+    parts = BundleParts(task.digest, expectation.digest, digests, compared, snapshot.digest, code_digest())
     return JudgeBundle(task.id, expectation, outcomes, tuple(judges), parts, digest_of(parts))
 
 

@@ -11,6 +11,7 @@ from replay import (
     repair_commands,
     seal_commands,
 )
+from replay.exports import commands as export_commands
 
 
 def add_to(commands: Any) -> None:
@@ -23,5 +24,6 @@ def add_to(commands: Any) -> None:
         compare_commands,
         repair_commands,
         seal_commands,
+        export_commands,
     ):
         module.add_to(commands)

@@ -9,15 +9,19 @@ import msgspec
 from anyio import to_thread
 from msgspec import Struct
 
+from judges.configuration import Configuration, scripted
 from judges.court import Court
+from judges.pack import PackTask
 from judges.record import Judgement
 from replay.calls import names_now, paired
 from replay.courts import furnished, kept_task
+from replay.fork_rules import briefed, ensure_known, gate_of, has_gate, under_seal
 from replay.trials import trial_named
 from replay.workshop import Workshop, with_names
 from sandbox.agents import SCRIPTED, Agent, PlannedCall, ready
 from sandbox.archive import INTERRUPTED, Archive, attempts_of, domain_of
 from sandbox.campaign import Closed, StoreJournal, attempted
+from sandbox.gate import Approver, Gate
 from sandbox.lineage import KIND, Fork, ForkJournal, complete_positions, ensure_complete, record_at, seen_in, spliced
 from sandbox.records import (
     Chain,
@@ -118,7 +122,13 @@ async def fork_trial(store: Store, journal: Journal, fork: Fork, point: ForkPoin
 
 
 async def forked(
-    archive: Archive, point: ForkPoint, agent: Agent, *, settings: str = "", repetitions: int = 1
+    archive: Archive,
+    point: ForkPoint,
+    agent: Agent,
+    *,
+    settings: str = "",
+    repetitions: int = 1,
+    gate: Gate | None = None,
 ) -> list[tuple[Fork, Closed]]:
     """
     Let an agent go on from a position, so many times. A fork that is there and has ended is not made again.
@@ -126,6 +136,7 @@ async def forked(
     Args:
         agent: gets what was before in `session.past`; the user's goal in `session.task`, as in any trial.
         settings: what tells the agent from others of its name.
+        gate: in front of every call that is made after the position. Its settings belong into `settings`.
     """
     store, done = archive.store, []
     with store.lease(f"fork of trial {point.parent}"):
@@ -135,18 +146,18 @@ async def forked(
                 key = fork_key(archive.seal.name, point, agent.name, settings, repetition)
                 position, code = point.record.position, archive.domain.digest
                 fork = Fork(key, point.parent.hex, position, agent.name, settings, code)
-                done.append(await _worked(archive, journal, fork, point, agent))
+                done.append(await _worked(archive, journal, fork, point, agent, gate))
     return done
 
 
 async def _worked(
-    archive: Archive, journal: Journal, fork: Fork, point: ForkPoint, agent: Agent
+    archive: Archive, journal: Journal, fork: Fork, point: ForkPoint, agent: Agent, gate: Gate | None
 ) -> tuple[Fork, Closed]:
     store, task = archive.store, archive.tasks[point.task]
     for key in attempts_of(fork.key):
         own = msgspec.structs.replace(fork, key=key)
         spliced_journal = ForkJournal(journal, store.read)
-        trial = Trial(key, task, archive.domain, archive.snapshots[task.id], spliced_journal)
+        trial = Trial(key, task, archive.domain, archive.snapshots[task.id], spliced_journal, gate)
         is_there = await to_thread.run_sync(store.has, key.id)
         if not is_there:
             await fork_trial(store, journal, own, point)
@@ -165,37 +176,70 @@ def fork_judged(
     path: Path,
     name: str,
     position: int,
-    agent: str,
+    agent: str | Configuration,
     *,
     seed: int = 0,
     repetitions: int = 1,
     edited: str | None = None,
     durability: Durability = "process",
+    gated: bool = True,
+    approver: Approver | None = None,
+    packed: Sequence[PackTask] = (),
 ) -> list[JudgedFork]:
     """
-    Fork a stored trial with a scripted agent, and judge what came of it.
+    Fork a stored trial, and judge what came of it. Protocol, limits and gate are those of the trial's campaign.
 
-    The agent gets the golden calls that the trial has not made yet when it is forked.
+    A scripted agent gets the golden calls that the trial has not made yet when it is forked; a model all that was said,
+    called and seen until then.
 
     Args:
         name: of the trial; see `trial_named`.
-        agent: one of `SCRIPTED`.
+        agent: one of `SCRIPTED`, or a configuration whose agent goes on, and whose user talks to it.
+        gated: whether the campaign's gate stands in front of the calls.
+        approver: whom it may ask.
+        packed: the tasks with what their users know; needed where a model is the user.
+
+    Raises:
+        UserFault: the campaign's gate cannot be made again, or asks and nobody is there.
     """
+    given = scripted(agent, seed) if isinstance(agent, str) else agent
     with Store.open(path, durability=durability) as store:
         archive = Archive(store, domain_of(store))
         parent = trial_named(archive, name)
         point = fork_point(store, parent.key, position, edited)
-        item = kept_task(archive, parent.key.task)
-        plan = plan_after(Workshop(archive, item.task.id), parent.records[:position])
-        made = SCRIPTED[agent]({item.task.id: plan}, seed)
-        settings = f"seed {seed}" if seed else ""
+        item, sealed = kept_task(archive, parent.key.task), archive.seal.agent_settings
+        rules = under_seal(given, sealed, gated=gated)
+        if gated:
+            ensure_known(rules, parent.records[:position])
+        gate, settings = gate_of(rules, approver), _settings(rules, agent, lacks_gate=not gated and has_gate(sealed))
+        made = _agent(rules, archive, item, parent.records[:position], packed)
 
         async def run() -> list[tuple[Fork, Closed]]:
-            return await forked(archive, point, made, settings=settings, repetitions=repetitions)
+            return await forked(archive, point, made, settings=settings, repetitions=repetitions, gate=gate)
 
         court = Court(store, furnished(archive), [item])
         snapshot = archive.snapshots[item.task.id]
         return [JudgedFork(fork, closed, court.judge(closed, snapshot)) for fork, closed in anyio.run(run)]
+
+
+def _agent(
+    rules: Configuration, archive: Archive, item: PackTask, past: Sequence[Record], packed: Sequence[PackTask]
+) -> Agent:
+    part = rules.written.agent
+    if not part.scripted:
+        return rules.agent([briefed(archive, item, packed) if "user" in rules.endpoints else item])
+    plan = plan_after(Workshop(archive, item.task.id), past)
+    agent = SCRIPTED[part.scripted]({item.task.id: plan}, part.seed)
+    agent.name = rules.agent_name
+    return agent
+
+
+def _settings(rules: Configuration, agent: str | Configuration, *, lacks_gate: bool) -> str:
+    """What tells a fork's agent from others of its name: in words for a script by name, else all of its settings."""
+    if not isinstance(agent, str):
+        return rules.settings
+    seed = rules.written.agent.seed
+    return " ".join([f"seed {seed}"] * bool(seed) + ["without the gate"] * lacks_gate)
 
 
 def plan_after(workshop: Workshop, records: Sequence[Record]) -> list[PlannedCall]:

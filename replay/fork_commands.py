@@ -1,10 +1,14 @@
 """`trialbox fork` and `trialbox forks`."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from judges.lines import cut
+from judges.pack import PackTask, tasks_of
+from judges.packs import open_packs
+from judges.run_commands import configuration_named
 from replay.compare import results_of
 from replay.fork import fork_judged
 from replay.stored import split_position
@@ -12,8 +16,10 @@ from replay.trials import closed_forks
 from sandbox.agents import SCRIPTED
 from sandbox.archive import Archive, domain_of
 from sandbox.fold import end_of
+from sandbox.person import approver_at_terminal
 from sandbox.refusals import UserFault
 from sandbox.stream import Store
+from sandbox.values import digest_of
 
 
 def add_to(commands: Any) -> None:
@@ -21,10 +27,16 @@ def add_to(commands: Any) -> None:
     forking = commands.add_parser("fork", help="let another agent, or another answer, go on from a position of a trial")
     forking.add_argument("store", type=Path)
     forking.add_argument("at", metavar="TRIAL@n", help="the beginning of its id, or TASK/REPETITION, and a position")
-    forking.add_argument("--agent", choices=sorted(SCRIPTED), required=True)
+    names = ", ".join(sorted(SCRIPTED))
+    told = f"a configuration file, for its agent and user, or one of {names}; the rest is the campaign's"
+    forking.add_argument("--agent", required=True, metavar="AGENT", help=told)
     forking.add_argument("--edit", metavar="RESULT_JSON", help="what the agent sees instead of the answer at n")
     forking.add_argument("-k", type=int, default=1, help="repetitions (default: 1)")
     forking.add_argument("--seed", type=int, default=0, help="of the careless agent's slips (default: 0)")
+    forking.add_argument("--no-gate", action="store_true", help="leave out the gate that the campaign was sealed with")
+    forking.add_argument(
+        "--pack", type=Path, help="the campaign's pack, where a model is the user (default: the domain)"
+    )
     forking.set_defaults(run=_fork)
     listing = commands.add_parser("forks", help="list the forks of a store with where they come from")
     listing.add_argument("store", type=Path)
@@ -37,14 +49,18 @@ def _fork(options: argparse.Namespace) -> int:
         raise UserFault(f"{name!r} names no position; write TRIAL@n, such as {name}@12")
     if options.k < 1:
         raise UserFault(f"{options.k} repetitions would do nothing; give at least 1")
+    configuration = configuration_named(options.agent, options.seed)
     made = fork_judged(
         options.store,
         name,
         position,
-        options.agent,
+        options.agent if options.agent in SCRIPTED else configuration,
         seed=options.seed,
         repetitions=options.k,
         edited=options.edit,
+        gated=not options.no_gate,
+        approver=approver_at_terminal(),
+        packed=_packed(options) if "user" in configuration.endpoints else (),
     )
     for one in made:
         end, result = one.closed.end.end, one.judgement.verdict.result
@@ -52,6 +68,14 @@ def _fork(options: argparse.Namespace) -> int:
             f"{one.fork.key.id}  {result:11}  {end:10}  {len(one.closed.records) - position} records after {position}"
         )
     return 0
+
+
+def _packed(options: argparse.Namespace) -> Sequence[PackTask]:
+    """The tasks with what their users know."""
+    if options.pack is not None:
+        return [item for pack in open_packs([options.pack]) for item in pack.tasks]
+    with Store.open(options.store, read_only=True) as store:
+        return tasks_of(domain_of(store))
 
 
 def _forks(options: argparse.Namespace) -> int:
@@ -63,8 +87,13 @@ def _forks(options: argparse.Namespace) -> int:
             if fork is not None and end is not None:
                 result = results.get(fork.key.id.hex, "not judged")
                 origin = f"{fork.key.task}, {fork.parent[:8]}@{fork.position}"
-                who = cut(f"{fork.agent} {fork.settings}".strip())
+                who = cut(f"{fork.agent} {_short(fork.settings)}".strip())
                 print(f"{fork.key.id}  {result:11}  {end.end:10}  {who}, from {origin}")
     if not found:
         print("no forks; make one with: trialbox fork STORE TRIAL@n --agent oracle")
     return 0
+
+
+def _short(settings: str) -> str:
+    """A scripted agent's settings; of a configuration's, which are long, the beginning of their digest."""
+    return f"(settings {digest_of(settings)[:8]})" if settings.startswith("{") else settings

@@ -13,19 +13,20 @@ import msgspec
 from msgspec import Struct
 
 from judges.blame import with_blame
-from judges.court import effects_or_fault, evidence_in, keep_bundle, keep_judgements, verdict_row
+from judges.court import effects_or_fault, evidence_in, keep_bundle, keep_judgements
 from judges.expectation import Expectation
+from judges.read_models import Projector, bare_verdict, is_refusal
 from judges.record import KIND, Judgement, inputs_of
 from judges.record import decoded as judgement_of
 from judges.verdict import INPUTS, Evidence, JudgeBundle, RubricAnswer, Verdict, bundle_of, judged
 from replay.causes import Causes, findings_at
 from replay.courts import furnished
 from sandbox.archive import Archive, attempts_of, keys_of
-from sandbox.effects import decode_effects, encode_effects
-from sandbox.projection import trial_row
+from sandbox.effects import decode_effects
 from sandbox.records import Record, TrialEnded, TrialKey, decoded
 from sandbox.values import digest
-from sandbox.views import EffectsRow, TrialRow, VerdictRow, Views
+from sandbox.view_rows import TrialRow, VerdictRow, ViewRow
+from sandbox.views import Views
 
 CHUNK = 500
 """Trials whose judgements are kept in one commit."""
@@ -98,6 +99,7 @@ class Rehearing:
             for task in archive.tasks.values()
             if task.id in expectations
         }
+        self.projector = Projector(self.domain, archive.tasks, archive.snapshots)
         self._memo: dict[tuple[object, ...], Verdict] = {}
 
     def verdict(self, task: str, filed: Filed, answers: Answers = NO_ANSWERS) -> Verdict:
@@ -193,8 +195,8 @@ def rejudged(
     """
     archive, causes = rehearing.archive, Causes(rehearing.archive.store, rehearing.domain, rehearing.archive.tasks)
     if not is_dry:
-        for task, bundle in rehearing.bundles.items():
-            keep_bundle(archive.store, archive.tasks[task], bundle)
+        for bundle in rehearing.bundles.values():
+            keep_bundle(archive.store, bundle)
     trials = closed_keys(archive)
     while chunk := list(islice(trials, CHUNK)):
         contents = docket.contents(chunk, rehearing.domain.digest)
@@ -277,30 +279,31 @@ def reason_of(verdict: Verdict) -> str:
 def _write(rehearing: Rehearing, docket: Docket, given: Iterable[tuple[TrialKey, Filed, Verdict]]) -> None:
     """Keep the judgements that are not the newest already, and bring the read models up to date."""
     kept: list[Judgement] = []
-    rows: list[TrialRow | EffectsRow | VerdictRow] = []
+    rows: list[ViewRow] = []
     for key, filed, verdict in given:
         trial = key.id.hex
         if filed.is_folded or trial not in docket.rows:
-            rows += _folded_rows(rehearing, key, filed)
+            records = filed.records or rehearing.archive.store.read(key.id)
+            effects = filed.evidence.effects if filed.is_folded else None
+            rows += rehearing.projector.trial(key, records, "not folded" if effects is None else effects)
         judgement = Judgement(trial, rehearing.domain.digest, filed.inputs, verdict)
         if judgement.name == docket.newest_name(trial):
             continue
         judgement = _blamed(rehearing, docket, key, filed, judgement)
         docket.place += 1
         kept.append(judgement)
-        rows.append(verdict_row(judgement, docket.place))
+        rows.append(_verdict_row(rehearing, docket, key, filed, judgement))
     if kept:
         keep_judgements(rehearing.archive.store, kept, docket.kept)
     docket.views.add(rows)
 
 
-def _folded_rows(rehearing: Rehearing, key: TrialKey, filed: Filed) -> list[TrialRow | EffectsRow]:
-    digest_today = rehearing.domain.digest if filed.is_folded else ""
-    row = trial_row(key, filed.records or rehearing.archive.store.read(key.id), digest_today)
-    effects = filed.evidence.effects
-    if effects is None or not filed.is_folded:
-        return [row]
-    return [row, EffectsRow(row.effects, digest_today, encode_effects(effects))]
+def _verdict_row(rehearing: Rehearing, docket: Docket, key: TrialKey, filed: Filed, judgement: Judgement) -> VerdictRow:
+    refusal = is_refusal(rehearing.bundles[key.task].expectation)
+    if judgement.verdict.result != "fail":
+        return bare_verdict(judgement, docket.place, refusal=refusal)
+    records = filed.records or rehearing.archive.store.read(key.id)
+    return rehearing.projector.verdict(judgement, docket.place, key.task, records, refusal=refusal)
 
 
 def _blamed(rehearing: Rehearing, docket: Docket, key: TrialKey, filed: Filed, judgement: Judgement) -> Judgement:

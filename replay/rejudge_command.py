@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 from rich.console import Console
 
-from judges.court import are_behind, rebuild, views_path
 from judges.pack import PackTask, tasks_in, tasks_of
 from judges.packs import open_pack
+from judges.read_models import bring_up, views_path
 from replay.ledger import Heard, Ledger, ledger_of
 from replay.ledger_told import as_values, markdown, tables
 from replay.rejudge import Chosen, Docket, Rehearing, closed_keys, rejudged
@@ -161,6 +161,5 @@ def _views(archive: Archive, path: Path, *, is_dry: bool) -> Iterator[Views]:
     """The store's read models, made again where they are gone or behind; a copy in memory if nothing may be written."""
     file = views_path(path)
     with closing(Views.copied(file) if is_dry else Views(file)) as views:
-        if are_behind(views, archive):
-            rebuild(views, archive)
+        bring_up(views, archive.store, archive.domain)
         yield views

@@ -20,7 +20,7 @@ from replay.sealed_store import (
     index_part,
     trial_part,
 )
-from sandbox.archive import Archive, Seal, attempts_of, domain_of, keys_of, sealed_in
+from sandbox.archive import Archive, Seal, attempts_of, domain_of, keys_of, recorded_in, sealed_in
 from sandbox.contents import content_records, content_stream, index_records, index_stream
 from sandbox.continuity import Tail
 from sandbox.fold import end_of
@@ -56,7 +56,7 @@ def seal(store: Store, path: Path, *, redact_texts: bool = False) -> Sealed:
     """
     if path.exists():
         raise UserFault(f"{path} is there already; what is sealed is not overwritten, so choose another name")
-    campaign = sealed_in(store)
+    campaign = recorded_in(store)
     keys = _keys(store, campaign)
     _ensure_judged(store, keys)
     versions = Versions(campaign.version, campaign.domain_digest, code_digest())

@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from judges.lines import cut
-from judges.tables import reliability_table
+from judges.metrics.standing import standings
+from judges.tables import standing_table
 from replay.seal import seal, unseal
 from replay.verify import Verification, verified
 from sandbox.stream import Store
@@ -47,8 +48,8 @@ def _seal(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     found = verified(options.file, options.root)
-    if found.scores:
-        Console().print(reliability_table(found.scores))
+    if found.counts:
+        Console().print(standing_table(standings(found.counts)))
     print("\n".join(told(found, root_is_known=bool(options.root))))
     return 0 if found.is_verified else 1
 

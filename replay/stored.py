@@ -158,13 +158,17 @@ def kept_outcomes(store: Store, judgement: Judgement | None, task: str) -> tuple
         if content is None or built is None:
             continue
         kept = msgspec.json.decode(content, type=_Kept)
-        if kept.task == task:
+        if kept.parts.task == task:
             return kept.expectation, msgspec.json.decode(built, type=tuple[Outcome, ...])
     return None
 
 
-class _Kept(Struct, frozen=True):
+class _Parts(Struct, frozen=True):
     task: str
+
+
+class _Kept(Struct, frozen=True):
+    parts: _Parts
     expectation: Expectation
 
 

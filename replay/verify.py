@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from judges.blame import with_blame
-from judges.campaigns import Reliability, reliability
 from judges.court import effects_or_fault, evidence_in, kept_bundle
 from judges.expectation import TaskInvalid
+from judges.metrics.counts import Counts
 from judges.record import KIND, Judgement, inputs_of
 from judges.record import decoded as judgement_of
 from judges.verdict import Evidence, JudgeBundle, RubricAnswer, Verdict, bundle_of, code_digest, judged
@@ -25,7 +25,6 @@ from sandbox.lineage import forks, spliced
 from sandbox.records import Forked, Record, TrialKey, TrialOpened, decoded
 from sandbox.refusals import SandboxFault, UserFault
 from sandbox.store_file import StreamFault
-from sandbox.views import Score
 
 _IDS = re.compile(r"\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b")
 
@@ -38,7 +37,7 @@ class Verification(Struct, frozen=True):
     """Whatever is wrong, the file's own faults first."""
     notes: tuple[str, ...]
     """What limits the check, such as domain code of another version."""
-    scores: tuple[Reliability, ...]
+    counts: tuple[Counts, ...]
     """Computed again from the records; empty if that could not be done."""
     trials: int
     """That were judged again, forks among them."""
@@ -46,7 +45,7 @@ class Verification(Struct, frozen=True):
     @property
     def is_verified(self) -> bool:
         """Nothing is wrong, and the score was computed again."""
-        return not self.faults and bool(self.scores)
+        return not self.faults and bool(self.counts)
 
 
 def verified(path: Path, root: str = "") -> Verification:
@@ -73,8 +72,7 @@ def verified(path: Path, root: str = "") -> Verification:
         except (UserFault, StreamFault, SandboxFault, msgspec.DecodeError) as fault:
             check.faults.append(f"it cannot be computed again: {fault}")
         told = [check.named(fault) for fault in dict.fromkeys([*faults, *check.faults])]
-        scores = tuple(reliability(check.scores()))
-        return Verification(file.root, tuple(told), tuple(check.notes), scores, check.trials)
+        return Verification(file.root, tuple(told), tuple(check.notes), tuple(check.counts()), check.trials)
 
 
 class _Check:
@@ -88,7 +86,7 @@ class _Check:
         self.trials = 0
         self._results: dict[TrialKey, tuple[str, str]] = {}
         """Result and bundle of the judgement that counts."""
-        self._agent = ""
+        self._agent = self._domain = ""
         self._planned = 0
         self._names: dict[str, str] = {}
         self._bundles: dict[str, JudgeBundle | None] = {}
@@ -97,7 +95,7 @@ class _Check:
     def run(self) -> None:
         """Everything, in order: what is there, each trial, each judgement."""
         campaign = sealed_in(self.store)
-        self._agent, self._planned = campaign.agent, campaign.repetitions
+        self._agent, self._domain, self._planned = campaign.agent, campaign.domain, campaign.repetitions
         keys = list(self._keys(campaign))
         self._compare_parts(campaign, keys)
         try:
@@ -120,18 +118,23 @@ class _Check:
         name = next((self._names[digits] for digits in ids if digits in self._names), "")
         return f"trial {name}: {fault}" if name else fault
 
-    def scores(self) -> list[Score]:
-        """Verdict counts by task, computed again; trials that ended as infrastructure do not count."""
-        tasks: dict[str, list[tuple[str, str]]] = {}
-        for key, result in self._results.items():
+    def counts(self) -> list[Counts]:
+        """By task, computed again; trials that ended as infrastructure do not count."""
+        tasks: dict[str, list[str]] = {}
+        for key, (result, _) in self._results.items():
             tasks.setdefault(key.task, []).append(result)
-        return [self._score(task, found) for task, found in tasks.items()]
+        return [self._counts(task, results) for task, results in tasks.items()]
 
-    def _score(self, task: str, found: list[tuple[str, str]]) -> Score:
-        results = [result for result, _ in found]
-        passed, failed, ungradeable = (results.count(name) for name in ("pass", "fail", "ungradeable"))
-        bundles = tuple(sorted({bundle for _, bundle in found}))
-        return Score(self._agent, task, len(results), passed, failed, ungradeable, bundles, self._planned)
+    def _counts(self, task: str, results: list[str]) -> Counts:
+        return Counts(
+            agent=self._agent,
+            domain=self._domain,
+            task=task,
+            trials=len(results),
+            passed=results.count("pass"),
+            ungradeable=results.count("ungradeable"),
+            missing=self._planned - len(results),
+        )
 
     def _keys(self, campaign: Seal) -> Iterator[TrialKey]:
         for key in started(self.store, campaign):

@@ -11,7 +11,7 @@ from sandbox.domain import Domain, Mounting
 from sandbox.fold import end_of
 from sandbox.records import Record, TrialKey
 from sandbox.refusals import UserFault
-from sandbox.registry import domain_mounted
+from sandbox.registry import OnlyResults, domain_mounted
 from sandbox.snapshot import Layer, Snapshot
 from sandbox.stream import Store
 from sandbox.task import Task
@@ -124,9 +124,27 @@ def keep_seal(store: Store, seal: Seal) -> None:
 
 
 def domain_of(store: Store) -> Domain:
-    """The installed domain that a store's campaign is about, in the mount that it was run with."""
-    seal = sealed_in(store)
+    """The installed domain that a store's campaign is about, in the mount that it was run with; see `recorded_in`."""
+    seal = recorded_in(store)
     return domain_mounted(seal.domain, seal.mounting)
+
+
+def recorded_in(store: Store) -> Seal:
+    """
+    The newest seal of a campaign whose trials have streams.
+
+    Raises:
+        CampaignDiffers: the store holds no campaign.
+        OnlyResults: it holds results that were imported.
+    """
+    seal = sealed_in(store)
+    if seal.mounting == "imported":
+        source = (_settings(seal.agent_settings) or {}).get("imported", "another tool")
+        raise OnlyResults(
+            f"{store.name} holds results imported from {source}, of which there are no streams to look at; "
+            f"it can be given to: trialbox stats, reliability, gate, report"
+        )
+    return seal
 
 
 def keys_of(seal: Seal) -> Iterator[TrialKey]:

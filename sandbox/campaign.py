@@ -8,7 +8,7 @@ from uuid import UUID
 
 import anyio
 import msgspec
-from anyio import CapacityLimiter, to_thread
+from anyio import Semaphore, to_thread
 from msgspec import Struct
 
 from sandbox.agents import USER_FAULT, Agent, Finished, ready
@@ -26,6 +26,7 @@ from sandbox.archive import (
 from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.fold import end_of
+from sandbox.garbage import rarely_collected
 from sandbox.gate import Gate
 from sandbox.lineage import Seen
 from sandbox.mcp_session import connected
@@ -150,8 +151,8 @@ class Campaign:
             raise CampaignDiffers(
                 f"campaign {self.seal.name!r} is sealed for agent {self.seal.agent!r}, not {agent.name!r}"
             )
-        limiter, unresolved = CapacityLimiter(concurrency), []
-        with self.store.lease(f"campaign {self.seal.name}"):
+        free, unresolved = Semaphore(concurrency), list[TrialKey]()
+        with self.store.lease(f"campaign {self.seal.name}"), rarely_collected():
             async with AsyncExitStack() as stack:
                 journal = StoreJournal(self.store, await stack.enter_async_context(Writer(self.store)))
                 await stack.enter_async_context(ready(agent))
@@ -162,11 +163,15 @@ class Campaign:
                     return await attempted(trial, agent, key.repetition, retries_user_faults=retries_user_faults)
 
                 async def resolve(key: TrialKey) -> None:
-                    async with limiter:
+                    try:
                         if not await self._resolved(key, attempt, journal, on_closed, most_faults):
                             unresolved.append(key)
+                    finally:
+                        free.release()
 
                 for key in keys_of(self.seal):
+                    # One start per pass of the event loop: a thousand in one would hold up those that run.
+                    await free.acquire()
                     tasks.start_soon(resolve, key)
         return sorted(unresolved)
 

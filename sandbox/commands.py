@@ -1,9 +1,10 @@
-"""Commands about domains."""
+"""Commands about domains, and the model that comes along."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
+from sandbox.local_commands import add_to as add_local_to
 from sandbox.new_domain import written_to
 from sandbox.registry import domain_named, domain_names
 
@@ -12,7 +13,7 @@ Commands = Any
 
 
 def add_to(commands: Commands) -> None:
-    """`domains` and `new`."""
+    """`domains`, `new` and `serve-model`."""
     listing = commands.add_parser("domains", help="list the installed domains and their tools")
     listing.add_argument("name", nargs="?", help="one domain: its tables and tools in full")
     listing.set_defaults(run=_domains)
@@ -21,6 +22,7 @@ def add_to(commands: Commands) -> None:
     new.add_argument("name", help="of the package, such as bakery")
     new.add_argument("--into", type=Path, default=Path(), help="folder to make it in; the present one by default")
     new.set_defaults(run=_new)
+    add_local_to(commands)
 
 
 def _domains(options: argparse.Namespace) -> int:

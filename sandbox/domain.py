@@ -21,7 +21,8 @@ from sandbox.toolset import Handler, Mount, TableSpec, Toolset, ToolSpec, Upcast
 from sandbox.values import ValueFault, digest_of, ensure_storable
 
 R = TypeVar("R", bound=Row)
-Mounting = Literal["own", "public"]
+Mounting = Literal["own", "public", "imported"]
+"""How a campaign's domain was mounted; of an imported one only results are known."""
 
 
 class RowFault(UserFault):

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 
 from sandbox.agents import USER_FAULT, Finished, ready
 from sandbox.lineage import Seen
@@ -292,7 +293,7 @@ def put(messages: list[Message], text: str) -> None:
 
 
 def messages_of(past: Sequence[Seen], session: Session) -> list[Message]:
-    """What was said, asked and seen, as a model is told it. A result follows its call."""
+    """What was said, asked and seen, as a model is told it. A result follows its call, a call the text before it."""
     made: list[Message] = []
     call = ModelCall("", "", "", "", "")
     for seen in past:
@@ -305,7 +306,11 @@ def messages_of(past: Sequence[Seen], session: Session) -> list[Message]:
             put(made, seen.text)
         elif isinstance(seen, ToolCalled):
             call = ModelCall(seen.tool, seen.arguments, f"call_{seen.number}", seen.tool, seen.arguments)
-            made.append(Assistant("", (call,)))
+            # A text that nobody answered came in one reply with the call after it.
+            if made and isinstance(last := made[-1], Assistant) and not last.calls:
+                made[-1] = replace(last, calls=(call,))
+            else:
+                made.append(Assistant("", (call,)))
         else:
             made.append(ToolResult(call.call_id, session.answer_seen(call.name, seen)))
     return made

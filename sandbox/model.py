@@ -41,7 +41,7 @@ NO_KEY = "[key]"
 """What stands in a provider's text where it repeats the key."""
 
 _MOST_TOOLBOXES = 64
-_LANE_WIDTH = 16
+_LANE_WIDTH = 4
 """Requests at once through one connection pool: what a pool does for a request grows with its connections."""
 _IDLE_S = 30.0
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)

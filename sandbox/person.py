@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 import anyio
 
-from sandbox.gate import Approval, GatedCall, told_effects
+from sandbox.gate import Approval, Approver, GatedCall, told_effects
 from sandbox.records import Said, UserFaulted
 from sandbox.task import Task
 from sandbox.user import Conversation, Note, UserTurn
@@ -122,6 +122,11 @@ class PersonAsApprover:
                 return Approval(False, "" if words.casefold() in ("", "n", "no") else words)
             self._terminal.show("\nNo answer in time: refused.")
             return None
+
+
+def approver_at_terminal() -> Approver | None:
+    """Whoever sits at the terminal; None where the input is none."""
+    return PersonAsApprover(Terminal()) if sys.stdin is not None and sys.stdin.isatty() else None
 
 
 def printable(text: str) -> str:

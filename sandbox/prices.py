@@ -56,11 +56,25 @@ NO_PRICES = PriceTable("", "", {})
 
 
 class Cost(Struct, frozen=True):
-    """Money spent, as far as it is known."""
+    """
+    Money spent, as far as it is known.
+
+    Raises:
+        ValueError: it is negative or not finite.
+    """
 
     usd: Decimal = Decimal(0)
     unpriced: int = 0
     """Calls and attempts whose cost, or a part of it, is unknown."""
+
+    def __post_init__(self) -> None:
+        if not self.usd.is_finite() or self.usd < 0 or self.unpriced < 0:
+            raise ValueError(f"a cost of {self.usd} with {self.unpriced} calls unpriced: neither may be negative")
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether the true cost may be higher."""
+        return self.unpriced > 0
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(_EXACT.add(self.usd, other.usd), self.unpriced + other.unpriced)
@@ -87,13 +101,22 @@ def cost(usage: Usage, price: Price | None) -> Cost:
     beyond = price.valid_up_to is not None and (usage.input is None or usage.input > price.valid_up_to)
     if beyond:
         return Cost(unpriced=1)
-    usd, unknown = price.request, False
-    for tokens, rate in parts:
-        if tokens is None or (tokens and rate is None):
-            unknown = True
-        elif tokens and rate is not None:
-            usd = _EXACT.add(usd, _EXACT.multiply(Decimal(tokens), rate).scaleb(-_MILLION, _EXACT))
-    return Cost(usd, int(unknown))
+    is_unknown = any(tokens is None or (tokens and rate is None) for tokens, rate in parts)
+    known = [(tokens, rate) for tokens, rate in parts if tokens is not None and rate is not None]
+    return costed(price.request, 1, known, int(is_unknown))
+
+
+def costed(request: Decimal, calls: int, used: Iterable[tuple[int, Decimal]], unpriced: int) -> Cost:
+    """
+    The exact sum of calls × the price of one, and of tokens × USD per million for each bucket.
+
+    Args:
+        unpriced: how many of the calls have a part whose cost is unknown.
+    """
+    usd = _EXACT.multiply(Decimal(calls), request)
+    for tokens, rate in used:
+        usd = _EXACT.add(usd, _EXACT.multiply(Decimal(tokens), rate).scaleb(-_MILLION, _EXACT))
+    return Cost(usd, unpriced)
 
 
 def total(costs: Iterable[Cost]) -> Cost:

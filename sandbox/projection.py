@@ -1,14 +1,27 @@
 """From a trial's records to its rows in the read models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import asdict
 
 from sandbox.domain import Domain
 from sandbox.effects import Effects, effects_digest, effects_of, encode_effects
 from sandbox.fold import FoldDiffers, fold
-from sandbox.records import Record, ToolCalled, ToolRefused, TrialEnded, TrialKey, TrialOpened, decoded
+from sandbox.records import (
+    Record,
+    Replied,
+    ToolCalled,
+    ToolRefused,
+    TrialEnded,
+    TrialKey,
+    TrialOpened,
+    Unanswered,
+    decoded,
+)
 from sandbox.refusals import SandboxFault
 from sandbox.snapshot import Snapshot
-from sandbox.views import EffectsRow, TrialRow
+from sandbox.spent import spent_by
+from sandbox.view_rows import EffectsRow, TrialRow, UsageRow
 
 
 def folded_effects(domain: Domain, snapshot: Snapshot, records: Sequence[Record]) -> Effects:
@@ -34,6 +47,11 @@ def trial_rows(
     """A closed trial and its effect set as rows."""
     row = trial_row(key, records, domain_digest)
     return row, EffectsRow(row.effects, domain_digest, encode_effects(effects))
+
+
+def usage_rows(trial: str, calls: Iterable[Replied | Unanswered]) -> list[UsageRow]:
+    """What model calls in, or about, one trial used, as rows."""
+    return [UsageRow(trial, **asdict(spent)) for spent in spent_by(calls)]
 
 
 def trial_row(key: TrialKey, records: Sequence[Record], domain_digest: str) -> TrialRow:

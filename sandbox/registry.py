@@ -34,6 +34,10 @@ class NoSuchDomain(UserFault):
     """No domain of that name is installed; the text names the nearest one."""
 
 
+class OnlyResults(UserFault):
+    """There are results that another tool gave, and no streams that anything could be shown or replayed of."""
+
+
 def domain_names() -> list[str]:
     """Names of all installed domains, sorted."""
     return sorted(_points())
@@ -76,7 +80,14 @@ def public_domain_named(name: str, seed: Mapping[str, Sequence[Mapping[str, Any]
 
 
 def domain_mounted(name: str, mounting: Mounting) -> Domain:
-    """The installed domain in one of its mounts, to read what was recorded with it; a public one has no rows."""
+    """
+    The installed domain in one of its mounts, to read what was recorded with it; a public one has no rows.
+
+    Raises:
+        OnlyResults: it was never mounted, since only results were imported.
+    """
+    if mounting == "imported":
+        raise OnlyResults(f"results about {name!r} were imported; there is no domain to look at them with")
     return domain_named(name) if mounting == "own" else public_domain_named(name, {})
 
 

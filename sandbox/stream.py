@@ -22,15 +22,12 @@ from eventsourcing.persistence import (
     StoredEvent,
 )
 from eventsourcing.popo import POPOAggregateRecorder
-from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteConnection, SQLiteConnectionPool, SQLiteDatastore
 from msgspec import Struct
 
 from sandbox.contents import content_stream, index_stream, kept_records, listed_name
 from sandbox.continuity import Ends, Stream, Tail
 from sandbox.records import Record
 from sandbox.store_file import (
-    APPLICATION_ID,
-    FORMAT,
     StoreUnusable,
     StreamConflict,
     StreamFault,
@@ -40,6 +37,7 @@ from sandbox.store_file import (
     place_whole,
     read_header,
 )
+from sandbox.stream_sqlite import Datastore, Recorder, fill
 
 __all__ = ["Batch", "Durability", "Store", "StoreUnusable", "StreamConflict", "StreamFault"]
 
@@ -115,68 +113,6 @@ class _RecordMapper(Mapper[UUID]):
         return _Entry(stream, position, record)
 
 
-class _WriterConnection(SQLiteConnection):
-    """A connection that ends a failed commit, and leaves one complete file behind."""
-
-    def commit(self) -> None:
-        try:
-            super().commit()
-        except sqlite3.Error:
-            self.rollback()
-            raise
-
-    def _close(self) -> None:
-        # What is committed is in the log already: where a reader or a full disk is in the way, the log stays.
-        with suppress(sqlite3.Error):
-            for statement in ("wal_checkpoint(PASSIVE)", f"user_version={FORMAT}", "journal_mode=DELETE"):
-                self._sqlite_conn.execute(f"PRAGMA {statement}").fetchall()
-        super()._close()
-
-
-class _Pool(SQLiteConnectionPool):
-    """One connection for everything: SQLite has one writer, and a refused second connection would keep its place."""
-
-    def __init__(self, uri: str, lock_timeout_s: int, synchronous: str | None) -> None:
-        super().__init__(db_name=uri, lock_timeout=lock_timeout_s, pool_size=1, max_overflow=0, pool_timeout=60)
-        self.synchronous = synchronous
-
-    def _create_connection(self) -> SQLiteConnection:
-        connection = sqlite3.connect(
-            self.db_name, timeout=self.lock_timeout or 0, isolation_level=None, check_same_thread=False, uri=True
-        )
-        try:
-            connection.row_factory = sqlite3.Row
-            if self.synchronous is None:
-                return SQLiteConnection(connection, max_age=None)
-            if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
-                raise sqlite3.OperationalError("its file system cannot share memory; put it on a local disk")
-            for statement in (f"synchronous={self.synchronous}", f"user_version=-{FORMAT}", "wal_checkpoint(PASSIVE)"):
-                connection.execute(f"PRAGMA {statement}").fetchall()
-        except BaseException:
-            connection.close()
-            raise
-        return _WriterConnection(connection, max_age=None)
-
-
-class _Datastore(SQLiteDatastore):
-    def __init__(self, path: Path, lock_timeout_s: int, synchronous: str | None) -> None:
-        uri = f"{path.absolute().as_uri()}?mode={'ro' if synchronous is None else 'rw'}"
-        super().__init__(uri)
-        self.pool = _Pool(uri, lock_timeout_s, synchronous)
-
-
-def _fill(draft: Path) -> None:
-    """Make an empty store in a new file."""
-    datastore = SQLiteDatastore(f"{draft.absolute().as_uri()}?mode=rwc")
-    try:
-        SQLiteAggregateRecorder(datastore).create_table()
-        with datastore.get_connection(commit=False) as connection:
-            for statement in (f"application_id={APPLICATION_ID}", f"user_version={FORMAT}", "journal_mode=DELETE"):
-                connection.cursor().execute(f"PRAGMA {statement}")
-    finally:
-        datastore.close()
-
-
 class Store:
     """
     Streams of records, appended and never changed.
@@ -193,6 +129,7 @@ class Store:
         path: Path | None = None,
         writable: bool = True,
         chunk: int = 1000,
+        differing: Callable[[Mapping[str, int]], list[str]] | None = None,
     ) -> None:
         self.name = name
         self.path = path
@@ -200,6 +137,7 @@ class Store:
         self._close = close
         self._writable = writable
         self._chunk = chunk
+        self._differing = differing
         self._ends = Ends(name, self.last, lambda stream, after, upto: self.read(stream, after=after, upto=upto))
         self._lock = RLock()
 
@@ -233,13 +171,20 @@ class Store:
         path = Path(path)
         with _translated(str(path)):
             if create and not path.exists():
-                place_whole(path, _fill)
+                place_whole(path, fill)
             header = read_header(path)
             if not without_log:
                 ensure_complete(path, header)
-            datastore = _Datastore(path, lock_timeout_s, None if read_only else _SYNCHRONOUS[durability])
-            recorder = SQLiteAggregateRecorder(datastore)
-            store = cls(recorder, str(path), close=datastore.close, path=path, writable=not read_only)
+            datastore = Datastore(path, lock_timeout_s, None if read_only else _SYNCHRONOUS[durability])
+            recorder = Recorder(datastore)
+            store = cls(
+                recorder,
+                str(path),
+                close=datastore.close,
+                path=path,
+                writable=not read_only,
+                differing=recorder.differing,
+            )
             try:
                 with _reading(str(path)):
                     recorder.select_events(index_stream(""), limit=1)
@@ -414,6 +359,24 @@ class Store:
         """The content kept under a name, verified; None if there is none."""
         records = self.read(content_stream(kind, name))
         return records[0].payload if records else None
+
+    def count(self, kind: str) -> int:
+        """How many names of a kind are listed."""
+        last = self.last(index_stream(kind))
+        return 0 if last is None else last.position
+
+    def differing(self, lengths: Mapping[str, int]) -> list[str]:
+        """
+        The streams whose last record is not at the position that is given, unverified.
+
+        Args:
+            lengths: position by stream, in hexadecimal.
+        """
+        if self._differing is not None:
+            with _reading(self.name):
+                return self._differing(lengths)
+        found = {stream: self.last(UUID(stream)) for stream in lengths}
+        return [name for name, last in found.items() if (last.position if last else 0) != lengths[name]]
 
     def names(self, kind: str) -> list[str]:
         """What is kept of a kind, in the order it came."""

@@ -8,8 +8,8 @@ from msgspec import Struct
 ABSENT = "absent"
 """The fault of a usage that was not reported at all."""
 
-_MOST = 2**53
-"""A larger count is no count."""
+_MOST = 2**40
+"""A larger count is no count; sums of millions of smaller ones fit into 64 bits."""
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):

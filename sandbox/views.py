@@ -8,120 +8,23 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from msgspec import Struct
 
 from sandbox.refusals import UserFault
+from sandbox.spent import BUCKETS, Spent
 from sandbox.store_file import is_store
+from sandbox.view_rows import Case, EffectsRow, Lot, Score, TrialRow, VerdictRow, ViewRow
+from sandbox.view_tables import TABLES, about, effects, metadata, notes, trials, usage, verdicts
 
 SUFFIX = ".views.db"
 """Of the file's name. A file of this name that is no store may be replaced."""
 _BROKEN = (sa.exc.SQLAlchemyError, UnicodeDecodeError)
 """What a file that cannot be used raises; a damaged name is no text."""
 
-FORMAT = 2
-
-_metadata = sa.MetaData()
-
-_trials = sa.Table(
-    "trials",
-    _metadata,
-    sa.Column("trial", sa.String(32), primary_key=True),
-    sa.Column("campaign", sa.Text, nullable=False),
-    sa.Column("task", sa.Text, nullable=False),
-    sa.Column("repetition", sa.Integer, nullable=False),
-    sa.Column("attempt", sa.Integer, nullable=False),
-    sa.Column("agent", sa.Text, nullable=False),
-    sa.Column("end", sa.Text, nullable=False),
-    sa.Column("flags", sa.Text, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("calls", sa.Integer, nullable=False),
-    sa.Column("refused", sa.Integer, nullable=False),
-    sa.Column("records", sa.Integer, nullable=False),
-    sa.Column("effects", sa.String(64), nullable=False),
-    sa.Column("domain_digest", sa.String(64), nullable=False),
-    sa.Index("trials_by_task", "agent", "task"),
-)
-_effects = sa.Table(
-    "effects",
-    _metadata,
-    sa.Column("digest", sa.String(64), primary_key=True),
-    sa.Column("domain_digest", sa.String(64), primary_key=True),
-    sa.Column("content", sa.LargeBinary, nullable=False),
-)
-_about = sa.Table("about", _metadata, sa.Column("campaign", sa.String(64), primary_key=True))
-_verdicts = sa.Table(
-    "verdicts",
-    _metadata,
-    sa.Column("trial", sa.String(32), primary_key=True),
-    sa.Column("bundle", sa.String(64), primary_key=True),
-    sa.Column("result", sa.Text, nullable=False),
-    sa.Column("outcome", sa.Text, nullable=False),
-    sa.Column("findings", sa.Integer, nullable=False),
-    sa.Column("place", sa.Integer, nullable=False),
-)
+FORMAT = 3
 
 
 class ViewsFault(UserFault):
     """Read models that cannot be read or written; the text names their file and how they are made again."""
-
-
-class TrialRow(Struct, frozen=True):
-    """A closed trial."""
-
-    trial: str
-    """Hexadecimal, 32 characters."""
-    campaign: str
-    task: str
-    repetition: int
-    attempt: int
-    agent: str
-    end: str
-    flags: str
-    """Joined by blanks."""
-    detail: str
-    calls: int
-    refused: int
-    records: int
-    effects: str
-    """Digest."""
-    domain_digest: str
-    """Of the code that folded the effects."""
-
-
-class EffectsRow(Struct, frozen=True):
-    """An effect set under its digest, with the domain code that folded it."""
-
-    digest: str
-    domain_digest: str
-    content: bytes
-
-
-class VerdictRow(Struct, frozen=True):
-    """What one judge bundle says of one trial."""
-
-    trial: str
-    bundle: str
-    result: str
-    outcome: str
-    findings: int
-    """How many."""
-    place: int
-    """In the order of judging; a later one is newer."""
-
-
-class Score(Struct, frozen=True):
-    """An agent's verdicts on one task."""
-
-    agent: str
-    task: str
-    trials: int
-    passed: int
-    failed: int
-    ungradeable: int
-    bundles: tuple[str, ...] = ()
-    """The judge bundles that gave the verdicts which count; of more than one they must not be summed up."""
-    planned: int = 0
-    """Repetitions of the campaign; 0 where that is not known."""
 
 
 class Views:
@@ -158,8 +61,8 @@ class Views:
                 self.is_new = found != FORMAT
                 """Whether nothing has been put into these tables yet, so that they are to be rebuilt."""
                 if self.is_new:
-                    _metadata.drop_all(connection)
-                _metadata.create_all(connection)
+                    metadata.drop_all(connection)
+                metadata.create_all(connection)
                 # Written each time: tables that can only be read would be out of date after the next campaign.
                 connection.execute(sa.text(f"PRAGMA user_version = {FORMAT}"))
         except BaseException:
@@ -198,18 +101,18 @@ class Views:
 
     def is_about(self, campaign: str) -> bool:
         """Whether these tables are about the campaign whose seal has that digest."""
-        return [row[0] for row in self._rows(sa.select(_about.c.campaign))] == [campaign]
+        return [row[0] for row in self._rows(sa.select(about.c.campaign))] == [campaign]
 
     def claim(self, campaign: str) -> None:
         """These tables hold all of the campaign whose seal has that digest; said last, when they do."""
         with self._writing() as connection:
-            connection.execute(sa.delete(_about))
-            connection.execute(_about.insert(), [{"campaign": campaign}])
+            connection.execute(sa.delete(about))
+            connection.execute(about.insert(), [{"campaign": campaign}])
         self.is_new = False
 
     def clear(self) -> None:
         """Drop every row, before a rebuild; the tables are about nothing then."""
-        self._empty(_about, *_TABLES.values())
+        self._empty(about, *TABLES.values())
 
     def _empty(self, *tables: sa.Table) -> None:
         try:
@@ -234,7 +137,7 @@ class Views:
                 self._drop_file(self.path)
             raise _fault(self.path, error) from error
 
-    def add(self, rows: Iterable[TrialRow | EffectsRow | VerdictRow]) -> None:
+    def add(self, rows: Iterable[ViewRow]) -> None:
         """
         Insert or replace rows; the same rows again change nothing.
 
@@ -243,62 +146,125 @@ class Views:
         """
         sorted_rows: dict[sa.Table, list[Mapping[str, Any]]] = {}
         for row in rows:
-            sorted_rows.setdefault(_TABLES[type(row)], []).append(msgspec.structs.asdict(row))
+            sorted_rows.setdefault(TABLES[type(row)], []).append(msgspec.structs.asdict(row))
         with self._writing() as connection:
             for table, values in sorted_rows.items():
                 connection.execute(table.insert().prefix_with("OR REPLACE"), values)
 
     def trials(self) -> list[TrialRow]:
         """All closed trials, by task, repetition and attempt."""
-        t = _trials.c
-        query = sa.select(_trials).order_by(t.agent, t.task, t.repetition, t.attempt)
+        t = trials.c
+        query = sa.select(trials).order_by(t.agent, t.task, t.repetition, t.attempt)
         return [TrialRow(*row) for row in self._rows(query)]
 
     def effects(self, digest: str) -> list[EffectsRow]:
         """The effect sets under a digest; more than one where domain code changed and folded the same."""
-        return [EffectsRow(*row) for row in self._rows(sa.select(_effects).where(_effects.c.digest == digest))]
+        return [EffectsRow(*row) for row in self._rows(sa.select(effects).where(effects.c.digest == digest))]
 
     def contents(self, digests: Collection[str], domain_digest: str) -> dict[str, bytes]:
         """Encoded effect sets by digest, as far as they were folded by this domain code; some hundred at once."""
-        e = _effects.c
+        e = effects.c
         query = sa.select(e.digest, e.content).where(e.digest.in_(digests), e.domain_digest == domain_digest)
         return {row[0]: row[1] for row in self._rows(query)}
 
     def verdicts(self) -> list[VerdictRow]:
         """All verdicts, in the order in which they were given."""
-        return [VerdictRow(*row) for row in self._rows(sa.select(_verdicts).order_by(_verdicts.c.place))]
+        return [VerdictRow(*row) for row in self._rows(sa.select(verdicts).order_by(verdicts.c.place))]
 
     def last_place(self) -> int:
         """The place of the newest verdict; 0 if there is none."""
-        (row,) = self._rows(sa.select(sa.func.coalesce(sa.func.max(_verdicts.c.place), 0)))
+        (row,) = self._rows(sa.select(sa.func.coalesce(sa.func.max(verdicts.c.place), 0)))
         return int(row[0])
 
-    def scores(self) -> list[Score]:
+    def lots(self) -> list[Lot]:
         """
-        Verdict counts by agent and task, over trials that did not end as infrastructure.
+        The attempts that count, or that stand for a repetition which has none, grouped by all that is counted of them.
 
-        The newest verdict of a trial counts; a trial without one counts as ungradeable.
+        The newest verdict of a trial counts; one without has the result `ungradeable`, and no bundle.
         """
-        t, v = _trials.c, _verdicts.c
-        newest = sa.select(v.trial, sa.func.max(v.place).label("place")).group_by(v.trial).subquery()
-        latest = (
-            sa.select(v.trial, v.result, v.bundle)
-            .join(newest, sa.and_(newest.c.trial == v.trial, newest.c.place == v.place))
-            .subquery()
-        )
-        result = sa.func.coalesce(latest.c.result, "ungradeable")
-        counts = [sa.func.sum(sa.case((result == name, 1), else_=0)) for name in ("pass", "fail", "ungradeable")]
-        query = (
-            sa.select(t.agent, t.task, sa.func.count(), *counts, sa.func.group_concat(latest.c.bundle.distinct()))
-            .select_from(_trials.outerjoin(latest, latest.c.trial == t.trial))
-            .where(t.end != "infrastructure")
-            .group_by(t.agent, t.task)
-            .order_by(t.agent, t.task)
-        )
-        return [
-            Score(agent, task, trials, passed, failed, ungradeable, _bundles(bundles))
-            for agent, task, trials, passed, failed, ungradeable, bundles in self._rows(query)
+        counted, v, n = _counted().subquery(), _newest_verdicts().subquery(), notes.c
+        result = sa.func.coalesce(v.c.result, "ungradeable").label("result")
+        named = [
+            counted.c.agent,
+            counted.c.task,
+            counted.c.end,
+            counted.c.flags,
+            result,
+            *(sa.func.coalesce(v.c[name], "").label(name) for name in ("bundle", "signature", "grouping", "kinds")),
+            sa.func.coalesce(v.c.refusal, 0).label("refusal"),
+            *(sa.func.coalesce(n[name], 0).label(name) for name in ("wrote", "last_is_good")),
+            sa.func.coalesce(n.declined, "").label("declined"),
         ]
+        query = (
+            sa.select(*named, sa.func.count())
+            .select_from(
+                counted.outerjoin(v, v.c.trial == counted.c.trial).outerjoin(notes, n.trial == counted.c.trial)
+            )
+            .group_by(*named)
+            .order_by(counted.c.agent, counted.c.task)
+        )
+        return [Lot(*row) for row in self._rows(query)]
+
+    def cases(self) -> list[Case]:
+        """The failed trials that count, by task and repetition."""
+        counted, v, n = _counted().subquery(), _newest_verdicts().subquery(), notes.c
+        columns = [
+            *(counted.c[name] for name in ("trial", "task", "repetition", "attempt", "end")),
+            *(v.c[name] for name in ("signature", "grouping", "position", "reason", "kinds", "findings")),
+            *(sa.func.coalesce(n[name], 0) for name in ("wrote", "last_is_good")),
+        ]
+        query = (
+            sa.select(*columns)
+            .select_from(counted.join(v, v.c.trial == counted.c.trial).outerjoin(notes, n.trial == counted.c.trial))
+            .where(v.c.result == "fail", counted.c.end != "infrastructure")
+            .order_by(counted.c.task, counted.c.repetition)
+        )
+        return [Case(*row) for row in self._rows(query)]
+
+    def scores(self) -> list[Score]:
+        """Verdict counts by agent and task, over trials that did not end as infrastructure."""
+        return scores_of_lots(self.lots())
+
+    def spent(self) -> list[Spent]:
+        """What model calls in closed trials, and about them, used: of all attempts, by what is known of it."""
+        u = usage.c
+        keys = [u.party, u.model, u.served, u.shape]
+        sums = [sa.func.sum(u[name]) for name in ("attempts", *BUCKETS)]
+        query = sa.select(*keys, *sums, sa.func.min(u.least), sa.func.max(u.most)).group_by(*keys).order_by(*keys)
+        return [Spent(*row) for row in self._rows(query)]
+
+    def attempts(self) -> list[tuple[str, int, int, str]]:
+        """Task, repetition, attempt and end of every closed trial, in that order."""
+        t = trials.c
+        query = sa.select(t.task, t.repetition, t.attempt, t.end).order_by(t.task, t.repetition, t.attempt)
+        return [(task, repetition, attempt, end) for task, repetition, attempt, end in self._rows(query)]
+
+    def size(self) -> int:
+        """How many closed trials there are, every attempt counted."""
+        (row,) = self._rows(sa.select(sa.func.count()).select_from(trials))
+        return int(row[0])
+
+    def lengths(self) -> dict[str, int]:
+        """How many records each closed trial has, by trial."""
+        (row,) = self._rows(sa.select(sa.func.json_group_object(trials.c.trial, trials.c.records)))
+        return msgspec.json.decode(row[0], type=dict[str, int])
+
+    def judged_unended(self) -> list[str]:
+        """Trials that have a verdict and are not among the closed ones."""
+        query = sa.select(verdicts.c.trial).distinct().where(verdicts.c.trial.not_in(sa.select(trials.c.trial)))
+        return [row[0] for row in self._rows(query)]
+
+    def settled(self) -> int:
+        """How many repetitions have a trial that did not end as infrastructure."""
+        t = trials.c
+        done = sa.select(t.agent, t.task, t.repetition).where(t.end != "infrastructure").distinct().subquery()
+        (row,) = self._rows(sa.select(sa.func.count()).select_from(done))
+        return int(row[0])
+
+    def judge_calls(self) -> int:
+        """How many calls of a rubric judge are in `spent`."""
+        (row,) = self._rows(sa.select(sa.func.coalesce(sa.func.sum(notes.c.judge_calls), 0)))
+        return int(row[0])
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[Sequence[Any]]:
         try:
@@ -311,9 +277,38 @@ class Views:
         yield from found
 
 
-def _bundles(joined: str | None) -> tuple[str, ...]:
-    """The digests in a text that joins them by commas."""
-    return tuple(sorted(joined.split(","))) if joined else ()
+def _counted() -> sa.Select[Any]:
+    """For each repetition the first attempt that did not break on our side; the first of all if all did."""
+    t = trials.c
+    place = sa.func.row_number().over(
+        partition_by=(t.agent, t.task, t.repetition), order_by=(t.end == "infrastructure", t.attempt)
+    )
+    read = (t.trial, t.agent, t.task, t.repetition, t.attempt, t.end, t.flags)
+    ranked = sa.select(*read, place.label("place")).subquery()
+    return sa.select(ranked).where(ranked.c.place == 1)
+
+
+def _newest_verdicts() -> sa.Select[Any]:
+    later = verdicts.alias("later")
+    is_outdone = sa.exists().where(later.c.trial == verdicts.c.trial, later.c.place > verdicts.c.place)
+    return sa.select(verdicts).where(~is_outdone)
+
+
+def scores_of_lots(lots: Iterable[Lot]) -> list[Score]:
+    """Verdict counts by agent and task, over trials that did not end as infrastructure."""
+    found: dict[tuple[str, str], list[Lot]] = {}
+    for lot in lots:
+        if lot.end != "infrastructure":
+            found.setdefault((lot.agent, lot.task), []).append(lot)
+    return [_score(agent, task, own) for (agent, task), own in found.items()]
+
+
+def _score(agent: str, task: str, lots: Sequence[Lot]) -> Score:
+    passed, failed, ungradeable = (
+        sum(lot.trials for lot in lots if lot.result == result) for result in ("pass", "fail", "ungradeable")
+    )
+    bundles = tuple(sorted({lot.bundle for lot in lots if lot.bundle}))
+    return Score(agent, task, passed + failed + ungradeable, passed, failed, ungradeable, bundles)
 
 
 def _is_locked(error: Exception) -> bool:
@@ -330,6 +325,3 @@ def _fault(path: Path, error: Exception) -> ViewsFault:
 def _in_memory() -> sa.Engine:
     """One connection for all threads: each connection to memory would be a database of its own."""
     return sa.create_engine("sqlite://", poolclass=sa.StaticPool, connect_args={"check_same_thread": False})
-
-
-_TABLES: dict[type[Struct], sa.Table] = {TrialRow: _trials, EffectsRow: _effects, VerdictRow: _verdicts}

@@ -7,9 +7,14 @@ from uuid import UUID
 
 from anyio import CancelScope, CapacityLimiter, Event, create_task_group, to_thread
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from sandbox.records import Record
 from sandbox.stream import Store, StreamFault
+
+_WOKEN_AT_ONCE = 4
+_PASSES = 3
+"""Of the event loop, before a commit: short where little goes on, and where much does, more go into one commit."""
 
 
 class _Waiting:
@@ -80,6 +85,8 @@ class Writer:
             try:
                 while self._open or self._queue:
                     await self._called.wait()
+                    for _ in range(_PASSES):
+                        await checkpoint()
                     self._called = Event()
                     taken, self._queue = self._queue, []
                     if taken:
@@ -94,8 +101,11 @@ class Writer:
         try:
             batches = [(waiting.stream, waiting.records) for waiting in taken]
             faults = await to_thread.run_sync(self.store.append, batches, limiter=self._thread)
-            for waiting, fault in zip(taken, faults, strict=True):
+            for place, (waiting, fault) in enumerate(zip(taken, faults, strict=True), 1):
                 waiting.settle(fault)
+                if place % _WOKEN_AT_ONCE == 0:
+                    # All that wait go on in one pass of the event loop; hundreds of them would hold it up.
+                    await checkpoint()
         finally:
             for waiting in taken:
                 waiting.settled.set()

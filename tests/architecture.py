@@ -14,17 +14,25 @@ MAY_IMPORT = {
     "judges": {"judges", "sandbox"},
     "replay": {"replay", "judges", "sandbox"},
     "trialbox.py": {"sandbox", "domains", "judges", "replay"},
+    "pytest_trialbox.py": {"trialbox", "sandbox", "judges"},
 }
-OWN = {"sandbox", "domains", "judges", "replay", "trialbox", "tests"}
+OWN = {"sandbox", "domains", "judges", "replay", "trialbox", "pytest_trialbox", "tests"}
 DOORS = {
-    "eventsourcing": "sandbox/stream.py",
-    "sqlalchemy": "sandbox/views.py",
+    "eventsourcing": "sandbox/stream*.py",
+    "sqlalchemy": "sandbox/view*.py",
+    "matplotlib": "judges/report/figures*.py",
     "mcp": "sandbox/mcp_*.py",
     "mcp_types": "sandbox/mcp_*.py",
     "httpx2": "sandbox/model.py",
     "openai": "sandbox/model.py",
+    "starlette": "sandbox/local_server.py",
+    "pytest": "pytest_trialbox.py",
     "tantivy": "sandbox/search.py",
     "textual": "replay/step_*.py",
+    "pyarrow": "judges/parquet.py",
+    "opentelemetry": "replay/exports/otlp_http.py",
+    "uvicorn": "sandbox/local_server.py",
+    "xllamacpp": "sandbox/local_model.py",
 }
 LONGEST = 450
 

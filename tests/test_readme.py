@@ -66,6 +66,13 @@ def test_the_configuration_of_the_readme_can_be_used() -> None:
     assert made.prices.price_of("qwen3-8b") is not None
 
 
+def test_the_suite_of_the_readme_fails_as_shown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_warranty=shown("suite"))
+    result = pytester.runpytest("-p", "no:cacheprovider", "--trialbox-store", "runs/suite")
+    result.assert_outcomes(failed=1)
+    assert shown("suite output").rstrip() in "\n".join(result.outlines)
+
+
 def test_every_path_that_the_readme_names_exists() -> None:
     for path in re.findall(r"\]\(([\w./-]+)\)|`((?:\w+/)+)`", README):
         assert (ROOT / (path[0] or path[1])).exists(), path

@@ -1,4 +1,4 @@
-"""What a user installs: the four folders with their data and the command, and nothing else."""
+"""What a user installs: the four folders with their data, the command and the pytest plugin, and nothing else."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = ("sandbox", "domains", "judges", "replay", "trialbox.py")
+SHIPPED = ("sandbox", "domains", "judges", "replay", "trialbox.py", "pytest_trialbox.py")
 PIP = ("-m", "pip", "wheel", "-qq", "--no-index", "--no-deps", "--no-build-isolation")
 
 

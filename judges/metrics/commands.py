@@ -2,27 +2,36 @@
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import asdict
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from judges.campaigns import ensure_one_bundle, scores_of
 from judges.lines import cut
-from judges.metrics.failures import FINDINGS, Failures, Note, Recovery, by_agent, mean_share, recoveries
+from judges.metrics.counted import counted, ensure_one_judge
+from judges.metrics.failures import FINDINGS, Failures, Recovery, by_agent, mean_share, recoveries
 from judges.metrics.rounding import percent
 from judges.metrics.signatures import GROUPS, NAMES
-from judges.metrics.stored import notes_of
+from judges.metrics.stored import cases_of, looks_clean
 from judges.tables import plain_table, wide_console
+from sandbox.view_rows import Case
 
 FORMAT = 1
 
 Row = tuple[str, Callable[[Failures], int]]
+
+
+class Failed(Struct, frozen=True):
+    """A failed trial and whose it is."""
+
+    agent: str
+    case: Case
 
 
 def add_to(commands: Any) -> None:
@@ -35,12 +44,14 @@ def add_to(commands: Any) -> None:
 
 
 def _failures(options: argparse.Namespace) -> int:
+    campaigns = [counted(path, mixed=options.mixed) for path in options.store]
     if not options.mixed:
-        ensure_one_bundle(score for path in options.store for score in scores_of(path))
-    notes = [note for path in options.store for note in notes_of(path)]
+        ensure_one_judge(campaigns)
+    notes = [note for one in campaigns for note in one.notes]
+    cases = [Failed(one.seal.agent, case) for one in campaigns for case in cases_of(one.path)]
     found, recovered = by_agent(notes), recoveries(notes)
     if options.json:
-        print(json.dumps(as_values(notes, found, recovered), indent=2))
+        print(json.dumps(as_values(cases, found, recovered), indent=2))
         return 0
     console = wide_console()
     for title, rows in SECTIONS:
@@ -49,7 +60,7 @@ def _failures(options: argparse.Namespace) -> int:
     if recovered:
         console.print(recovery_table(recovered))
         console.print()
-    for told in examples(notes):
+    for told in examples(cases):
         print(told)
     return 0
 
@@ -110,17 +121,16 @@ def shown(share: Fraction | None) -> str:
     return "–" if share is None else f"{percent(share, 1)}%"
 
 
-def examples(notes: Sequence[Note]) -> list[str]:
+def examples(cases: Iterable[Failed]) -> list[str]:
     """For each signature that occurs, the first trial that shows it: its id, the position, and why."""
     first: dict[str, str] = {}
-    for note in notes:
-        if note.signature is not None:
-            at = f"{note.trial.id.hex[:8]}@{note.signature.position}"
-            first.setdefault(note.signature.name, f"{note.signature.name:20} {at:14} {note.signature.reason}")
+    for case in (failed.case for failed in cases):
+        at = f"{case.trial[:8]}@{case.position}"
+        first.setdefault(case.signature, f"{case.signature:20} {at:14} {case.reason}")
     return [first[name] for name in NAMES if name in first]
 
 
-def as_values(notes: Sequence[Note], found: Sequence[Failures], recovered: Sequence[Recovery]) -> dict[str, Any]:
+def as_values(cases: Iterable[Failed], found: Sequence[Failures], recovered: Sequence[Recovery]) -> dict[str, Any]:
     """Everything as plain JSON values: counts as they are, shares by `mean_shares` as numbers from 0 to 1."""
     return {
         "format": FORMAT,
@@ -129,17 +139,19 @@ def as_values(notes: Sequence[Note], found: Sequence[Failures], recovered: Seque
         "recovery": [asdict(one) for one in recovered],
         "trials": [
             {
-                "agent": note.agent,
-                "trial": note.trial.id.hex,
-                "task": note.trial.task,
-                "repetition": note.trial.repetition,
-                "attempt": note.trial.attempt,
-                **asdict(note.signature),
-                "findings": sorted(note.findings),
-                "looks_clean": note.looks_clean,
+                "agent": failed.agent,
+                "trial": failed.case.trial,
+                "task": failed.case.task,
+                "repetition": failed.case.repetition,
+                "attempt": failed.case.attempt,
+                "name": failed.case.signature,
+                "group": failed.case.grouping,
+                "position": failed.case.position,
+                "reason": failed.case.reason,
+                "findings": failed.case.kinds.split(),
+                "looks_clean": looks_clean(failed.case),
             }
-            for note in notes
-            if note.signature is not None
+            for failed in cases
         ],
     }
 

@@ -1,37 +1,12 @@
 """What attempts, successes and dependable tasks cost; what has no price makes a cost a lower bound."""
 
-from collections.abc import Iterable
-from decimal import Decimal
+from collections.abc import Mapping
 from fractions import Fraction
 
 from msgspec import Struct
 
 from judges.metrics.observed import Observed
-
-
-class Cost(Struct, frozen=True):
-    """
-    Money in US dollars, as far as it is known.
-
-    Raises:
-        ValueError: it is negative or not finite.
-    """
-
-    usd: Decimal = Decimal(0)
-    unpriced: int = 0
-    """Model calls whose price is not known, which are not in `usd`; with any the cost is a lower bound."""
-
-    def __post_init__(self) -> None:
-        if not self.usd.is_finite() or self.usd < 0 or self.unpriced < 0:
-            raise ValueError(f"a cost of {self.usd} with {self.unpriced} calls unpriced: neither may be negative")
-
-    @property
-    def is_lower_bound(self) -> bool:
-        """Whether the true cost may be higher."""
-        return self.unpriced > 0
-
-    def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.usd + other.usd, self.unpriced + other.unpriced)
+from sandbox.prices import Cost, total
 
 
 class Bill(Struct, frozen=True):
@@ -48,7 +23,12 @@ class Bill(Struct, frozen=True):
     def total(self, *, user: bool, judge: bool) -> Cost:
         """The agent's cost, with or without that of the user and the judge."""
         parts = [self.agent, *([self.user] if user else []), *([self.judge] if judge else [])]
-        return summed(parts)
+        return total(parts)
+
+
+def bill_of(costs: Mapping[str, Cost]) -> Bill:
+    """The bill of costs by party."""
+    return Bill(*(costs.get(party, Cost()) for party in ("agent", "user", "judge")))
 
 
 class UnitCost(Struct, frozen=True):
@@ -68,11 +48,6 @@ class Costs(Struct, frozen=True):
     attempt: UnitCost
     success: UnitCost
     dependable: UnitCost
-
-
-def summed(costs: Iterable[Cost]) -> Cost:
-    """All costs together."""
-    return sum(costs, Cost())
 
 
 def costs(bill: Bill, attempts: int, seen: Observed, *, user: bool, judge: bool) -> Costs:

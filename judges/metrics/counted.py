@@ -1,21 +1,26 @@
 """The counts of stored campaigns: how each planned repetition ended."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
-from itertools import groupby
 from pathlib import Path
 
 from msgspec import Struct
 
-from judges.campaigns import ensure_one_bundle
-from judges.court import ensure_whole, kept_bundle, opened_views, views_path
-from judges.expectation import Expectation
+from judges.campaigns import MixedBundles, ensure_one_bundle, mixed_tasks
+from judges.court import kept_bundle
+from judges.metrics.cost import Bill, bill_of
 from judges.metrics.counts import Counts
+from judges.metrics.failures import Note
+from judges.metrics.signatures import NORMAL_ENDS
+from judges.read_models import ensure_whole, is_refusal, opened_views, read, views_path
+from judges.spending import costs_in
 from sandbox.agents import USER_FAULT
-from sandbox.archive import Seal, SealedTask, domain_of, sealed_in
+from sandbox.archive import Seal, SealedTask, sealed_in
+from sandbox.prices import PriceTable
 from sandbox.refusals import UserFault
 from sandbox.stream import Store
-from sandbox.views import Score, TrialRow, VerdictRow
+from sandbox.view_rows import Lot, Score
+from sandbox.views import scores_of_lots
 
 
 class CountedTwice(UserFault):
@@ -31,6 +36,12 @@ class Counted(Struct, frozen=True):
     """Of each task of the seal, in its order."""
     scores: tuple[Score, ...]
     """Which judge bundles gave the verdicts that count."""
+    notes: tuple[Note, ...]
+    """Trials that count, grouped by all that is counted of failures."""
+    attempts: int
+    """Closed trials, those that broke and were made again included."""
+    bill: Bill | None
+    """None if no model was asked."""
 
 
 def counts_of(path: Path, *, mixed: bool = False) -> list[Counts]:
@@ -47,20 +58,80 @@ def counts_of(path: Path, *, mixed: bool = False) -> list[Counts]:
     return list(counted(path, mixed=mixed).counts)
 
 
-def counted(path: Path, *, mixed: bool = False) -> Counted:
-    """As `counts_of`, with what was sealed."""
+def counted(path: Path, *, mixed: bool = False, prices: PriceTable | None = None) -> Counted:
+    """
+    As `counts_of`, with what was sealed, what failed, and what it cost.
+
+    Args:
+        prices: other prices than those that the campaign was run with.
+    """
     with Store.open(path, read_only=True) as store:
-        ensure_whole(store)
         seal = sealed_in(store)
-        with closing(opened_views(store, domain_of(store), views_path(path))) as views:
-            trials, verdicts, scores = views.trials(), views.verdicts(), tuple(views.scores())
-        refusals = _refusals(store, seal, scores)
-    if not mixed:
-        ensure_one_bundle(scores)
-    newest = {row.trial: row for row in verdicts}
-    by_task = {task: list(rows) for task, rows in groupby(trials, lambda row: row.task)}
-    counts = (_counts(seal, task, by_task.get(task.id, []), newest, refusals[task.id]) for task in seal.tasks)
-    return Counted(path, seal, tuple(counts), scores)
+        with closing(opened_views(store, views_path(path))) as views:
+            ensure_whole(store, views)
+            lots, attempts = views.lots(), views.size()
+            costs = costs_in(store, views, prices)
+        scores = tuple(scores_of_lots(lots))
+        if not mixed:
+            ensure_one_bundle(scores)
+        counts = _counts(store, seal, lots)
+    notes = tuple(_note(seal.agent, lot) for lot in lots if lot.end != "infrastructure")
+    return Counted(path, seal, counts, scores, notes, attempts, bill_of(costs) if costs else None)
+
+
+def _counts(store: Store, seal: Seal, lots: Sequence[Lot]) -> tuple[Counts, ...]:
+    by_task: dict[str, list[Lot]] = {}
+    for lot in lots:
+        by_task.setdefault(lot.task, []).append(lot)
+    unjudged = [task for task in seal.tasks if not any(lot.bundle for lot in by_task.get(task.id, ()))]
+    refusals = _refusals(store, unjudged) | {lot.task: bool(lot.refusal) for lot in lots if lot.bundle}
+    return tuple(_task_counts(seal, task.id, by_task.get(task.id, ()), refusals[task.id]) for task in seal.tasks)
+
+
+def _task_counts(seal: Seal, task: str, lots: Sequence[Lot], refusal: bool) -> Counts:
+    ended = [lot for lot in lots if lot.end != "infrastructure"]
+    faulted = [lot for lot in ended if USER_FAULT in lot.flags.split() and lot.result != "ungradeable"]
+    return Counts(
+        agent=seal.agent,
+        domain=seal.domain,
+        task=task,
+        trials=_number(ended),
+        passed=_number(lot for lot in ended if lot.result == "pass"),
+        ungradeable=_number(lot for lot in ended if lot.result == "ungradeable"),
+        infrastructure=_number(lots) - _number(ended),
+        missing=seal.repetitions - _number(lots),
+        user_faults=_number(faulted),
+        user_faults_passed=_number(lot for lot in faulted if lot.result == "pass"),
+        refusal=refusal,
+    )
+
+
+def _number(lots: Iterable[Lot]) -> int:
+    return sum(lot.trials for lot in lots)
+
+
+def _refusals(store: Store, tasks: Sequence[SealedTask]) -> dict[str, bool]:
+    """Whether tasks that nobody has judged are refusal tasks, by the expectation kept last; False where none is."""
+    if not tasks:
+        return {}
+    kept = (kept_bundle(store, name) for name in store.names("expectation"))
+    last = {bundle.task: bundle.expectation for bundle in kept if bundle is not None}
+    return {task.id: is_refusal(last.get(task.digest)) for task in tasks}
+
+
+def _note(agent: str, lot: Lot) -> Note:
+    return Note(
+        agent=agent,
+        result=lot.result,
+        signature=lot.signature,
+        group=lot.grouping,
+        ended_normally=lot.end in NORMAL_ENDS,
+        wrote=bool(lot.wrote),
+        last_is_good=bool(lot.last_is_good),
+        findings=frozenset(lot.kinds.split()),
+        declined=read(lot.declined),
+        trials=lot.trials,
+    )
 
 
 def added_up(campaigns: Sequence[Counted], *, mixed: bool = False) -> list[Counts]:
@@ -88,11 +159,25 @@ def added_up(campaigns: Sequence[Counted], *, mixed: bool = False) -> list[Count
 def ensure_one_judge(campaigns: Sequence[Counted]) -> None:
     """Return if no task of these campaigns was judged by several bundles; MixedBundles names those that were."""
     for domain in sorted({one.seal.domain for one in campaigns}):
-        ensure_one_bundle(score for one in campaigns if one.seal.domain == domain for score in one.scores)
+        own = [one for one in campaigns if one.seal.domain == domain]
+        scores = [score for one in own for score in one.scores]
+        imported = [str(one.path) for one in own if one.seal.mounting == "imported"]
+        if imported and (tasks := mixed_tasks(scores)):
+            raise MixedBundles(
+                f"mixed bundles: {', '.join(imported)} holds verdicts of another tool's judge, on {', '.join(tasks)}; "
+                f"say --mixed to set them beside yours"
+            )
+        ensure_one_bundle(scores)
 
 
 def ensure_same_tasks(first: Counted, second: Counted) -> None:
-    """Return if the tasks that two campaigns share are the same in both; CountedTwice names the first that is not."""
+    """
+    Return if the tasks that two campaigns share are the same in both; CountedTwice names the first that is not.
+
+    Of tasks whose results were imported nothing but their names is known, so these are compared by name.
+    """
+    if "imported" in (first.seal.mounting, second.seal.mounting):
+        return
     known = {task.id: task.digest for task in first.seal.tasks}
     for task in second.seal.tasks:
         if first.seal.domain == second.seal.domain and known.get(task.id, task.digest) != task.digest:
@@ -114,50 +199,6 @@ def _ensure_addable(first: Counted, second: Counted, task: SealedTask) -> None:
             f"they are two agents, so look at them one by one"
         )
     ensure_same_tasks(first, second)
-
-
-def _counts(
-    seal: Seal, task: SealedTask, rows: Iterable[TrialRow], newest: Mapping[str, VerdictRow], refusal: bool
-) -> Counts:
-    ended = [_counted_attempt(list(attempts)) for _, attempts in groupby(rows, lambda row: row.repetition)]
-    trials = [row for row in ended if row is not None]
-    results = {row.trial: newest[row.trial].result if row.trial in newest else "ungradeable" for row in trials}
-    faulted = [results[row.trial] for row in trials if USER_FAULT in row.flags.split()]
-    given = list(results.values())
-    return Counts(
-        agent=seal.agent,
-        domain=seal.domain,
-        task=task.id,
-        trials=len(trials),
-        passed=given.count("pass"),
-        ungradeable=given.count("ungradeable"),
-        infrastructure=ended.count(None),
-        missing=seal.repetitions - len(ended),
-        user_faults=len(faulted) - faulted.count("ungradeable"),
-        user_faults_passed=faulted.count("pass"),
-        refusal=refusal,
-    )
-
-
-def _counted_attempt(attempts: Iterable[TrialRow]) -> TrialRow | None:
-    """The first attempt at a repetition that did not break on our side; None if all of them did."""
-    return next((row for row in attempts if row.end != "infrastructure"), None)
-
-
-def _refusals(store: Store, seal: Seal, scores: Iterable[Score]) -> dict[str, bool]:
-    """
-    Whether each task is passed by refusing, or by doing nothing: by the bundle that judged it, else the one kept last.
-
-    False where what is kept cannot be read today.
-    """
-    kept = {name: bundle for name in store.names("expectation") if (bundle := kept_bundle(store, name))}
-    last = {bundle.task: bundle.expectation for bundle in kept.values()}
-    judged = {score.task: kept[name].expectation for score in scores for name in score.bundles if name in kept}
-    return {task.id: _is_refusal(judged.get(task.id) or last.get(task.digest)) for task in seal.tasks}
-
-
-def _is_refusal(expectation: Expectation | None) -> bool:
-    return expectation is not None and (expectation.refusal or expectation.no_change)
 
 
 def _sum(first: Counts, second: Counts) -> Counts:

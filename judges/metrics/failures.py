@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from judges.findings import FindingKind
 from judges.metrics.calls import MadeCall, calls_of, made_good
-from judges.metrics.signatures import GROUPS, NAMES, NORMAL_ENDS, Signature, signature_of
+from judges.metrics.signatures import GROUPS, NAMES, NORMAL_ENDS, signature_of
 from judges.verdict import Verdict
 from sandbox.fold import end_of
-from sandbox.records import Record, TrialKey
+from sandbox.records import Record
 
 FINDINGS: tuple[FindingKind, ...] = ("wrong", "extra", "missing")
 
@@ -23,22 +23,32 @@ class Declined(Struct, frozen=True):
     """Whether every call that was declined so was made good later."""
 
 
-class Note(Struct, frozen=True, kw_only=True):
-    """All that the figures below read of a trial."""
+class Facts(Struct, frozen=True):
+    """What is counted of a trial whatever its verdict."""
 
-    agent: str
-    trial: TrialKey
-    result: str
-    """pass, fail or ungradeable."""
-    signature: Signature | None
-    """Of a failed trial."""
-    ended_normally: bool
     wrote: bool
     """Whether a call changed a row."""
     last_is_good: bool
     """Whether the last call was answered and not declined."""
-    findings: frozenset[FindingKind] = frozenset()
     declined: tuple[Declined, ...] = ()
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """All that the figures below read of some trials that are alike in it."""
+
+    agent: str
+    result: str
+    """pass, fail or ungradeable."""
+    signature: str = ""
+    """Of failed trials; empty where nobody knows it, as of trials whose records are elsewhere."""
+    group: str = ""
+    ended_normally: bool
+    wrote: bool
+    last_is_good: bool
+    findings: frozenset[str] = frozenset()
+    declined: tuple[Declined, ...] = ()
+    trials: int = 1
+    """How many."""
 
     @property
     def looks_clean(self) -> bool:
@@ -46,7 +56,13 @@ class Note(Struct, frozen=True, kw_only=True):
         return self.ended_normally and self.wrote and self.last_is_good
 
 
-def noted(agent: str, trial: TrialKey, records: Sequence[Record], verdict: Verdict | None, known: str = "") -> Note:
+def facts_of(records: Sequence[Record]) -> Facts:
+    """What a closed trial's own records say."""
+    calls = calls_of(records)
+    return Facts(any(call.wrote for call in calls), bool(calls) and not calls[-1].refusal, _declined(calls))
+
+
+def noted(agent: str, records: Sequence[Record], verdict: Verdict | None, known: str = "") -> Note:
     """
     A closed trial as a note.
 
@@ -54,19 +70,19 @@ def noted(agent: str, trial: TrialKey, records: Sequence[Record], verdict: Verdi
         verdict: None if nobody has judged it, which is ungradeable.
         known: as for `signature_of`.
     """
-    calls = calls_of(records)
+    facts, end = facts_of(records), end_of(records)
     result = "ungradeable" if verdict is None else verdict.result
-    end = end_of(records)
+    signature = signature_of(records, verdict, known) if verdict is not None and result == "fail" else None
     return Note(
         agent=agent,
-        trial=trial,
         result=result,
-        signature=signature_of(records, verdict, known) if verdict is not None and result == "fail" else None,
+        signature=signature.name if signature else "",
+        group=signature.group if signature else "",
         ended_normally=end is not None and end.end in NORMAL_ENDS,
-        wrote=any(call.wrote for call in calls),
-        last_is_good=bool(calls) and not calls[-1].refusal,
+        wrote=facts.wrote,
+        last_is_good=facts.last_is_good,
         findings=frozenset(finding.kind for finding in (verdict.findings if verdict else ())),
-        declined=_declined(calls),
+        declined=facts.declined,
     )
 
 
@@ -87,7 +103,7 @@ class Failures(Struct, frozen=True, kw_only=True):
     """With a verdict, an ungradeable one too."""
     failed: int
     signatures: Mapping[str, int]
-    """How many trials by name, in the order of the rules; they add up to `failed`."""
+    """How many trials by name, in the order of the rules; they add up to `failed` where each one's is known."""
     groups: Mapping[str, int]
     """The same, rolled up."""
     findings: Mapping[str, int]
@@ -97,6 +113,8 @@ class Failures(Struct, frozen=True, kw_only=True):
     """Of those that ended normally."""
     looks_clean: int
     """Of those that also wrote."""
+    signed: int
+    """Of the failed trials those whose signature is known; of imported results none is, nor what they wrote."""
 
     def share(self, number: int) -> Fraction | None:
         """Of the failed trials; None without any."""
@@ -107,24 +125,31 @@ def failures_of(agent: str, notes: Iterable[Note]) -> Failures:
     """The failures of one agent; notes of others are left out."""
     own = [note for note in notes if note.agent == agent]
     failed = [note for note in own if note.result == "fail"]
-    signatures = [note.signature for note in failed if note.signature is not None]
     normal = [note for note in failed if note.ended_normally]
     return Failures(
         agent=agent,
-        trials=len(own),
-        failed=len(failed),
-        signatures={name: sum(one.name == name for one in signatures) for name in NAMES},
-        groups={group: sum(one.group == group for one in signatures) for group in GROUPS},
-        findings={kind: sum(kind in note.findings for note in failed) for kind in FINDINGS},
-        ended_normally=len(normal),
-        wrote=sum(note.wrote for note in normal),
-        looks_clean=sum(note.looks_clean for note in normal),
+        trials=_trials(own),
+        failed=_trials(failed),
+        signatures={name: _trials(note for note in failed if note.signature == name) for name in NAMES},
+        groups={group: _trials(note for note in failed if note.group == group) for group in GROUPS},
+        findings={kind: _trials(note for note in failed if kind in note.findings) for kind in FINDINGS},
+        ended_normally=_trials(normal),
+        wrote=_trials(note for note in normal if note.wrote),
+        looks_clean=_trials(note for note in normal if note.looks_clean),
+        signed=_trials(note for note in failed if note.signature),
     )
 
 
-def by_agent(notes: Sequence[Note]) -> list[Failures]:
+def _trials(notes: Iterable[Note]) -> int:
+    return sum(note.trials for note in notes)
+
+
+def by_agent(notes: Iterable[Note]) -> list[Failures]:
     """One for each agent, in the order of their names."""
-    return [failures_of(agent, notes) for agent in sorted({note.agent for note in notes})]
+    found: dict[str, list[Note]] = {}
+    for note in notes:
+        found.setdefault(note.agent, []).append(note)
+    return [failures_of(agent, found[agent]) for agent in sorted(found)]
 
 
 def mean_share(found: Iterable[Failures], number: Callable[[Failures], int]) -> Fraction | None:
@@ -159,11 +184,16 @@ class Recovery(Struct, frozen=True):
 
 def recoveries(notes: Iterable[Note]) -> list[Recovery]:
     """One for each class that was met, by name; a trial that met two is in both."""
-    met: dict[str, list[tuple[bool, bool]]] = {}
+    met: dict[str, list[tuple[bool, Note]]] = {}
     for note in notes:
         for one in note.declined:
-            met.setdefault(one.refusal, []).append((one.is_made_good, note.result == "pass"))
+            met.setdefault(one.refusal, []).append((one.is_made_good, note))
     return [
-        Recovery(refusal, len(trials), sum(good for good, _ in trials), sum(passed for _, passed in trials))
-        for refusal, trials in sorted(met.items())
+        Recovery(
+            refusal,
+            _trials(note for _, note in found),
+            _trials(note for is_good, note in found if is_good),
+            _trials(note for _, note in found if note.result == "pass"),
+        )
+        for refusal, found in sorted(met.items())
     ]

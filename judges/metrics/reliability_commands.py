@@ -30,7 +30,7 @@ from judges.metrics.observed import Observed, Tally, observed
 from judges.metrics.rates import Rate, rate
 from judges.metrics.rounding import Number, percent
 from judges.metrics.statistic import PASS_AT_1, Statistic
-from judges.tables import plain_table, wide_console
+from judges.tables import plain_table, spanned, wide_console
 
 FORMAT = 1
 
@@ -167,9 +167,8 @@ def is_open(one: Rate) -> bool:
 
 
 def tallied(found: Tally, tasks: int) -> str:
-    """A count of tasks, or the least and the most that it may become."""
-    number = str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
-    return f"{number} of {tasks}"
+    """A count of tasks, or the least and the most that it may become, of how many."""
+    return f"{spanned(found)} of {tasks}"
 
 
 def ranged(low: Number, high: Number) -> str:

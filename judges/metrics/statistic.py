@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -82,7 +83,13 @@ class Statistic(Struct, frozen=True):
         return self._estimate(sample.passed + sample.open, whole) if whole >= self.k else Fraction(1)
 
     def _estimate(self, passed: int, trials: int) -> Fraction:
-        return _ESTIMATORS[self.kind](passed, trials, self.k)
+        return _estimated(self.kind, passed, trials, self.k)
+
+
+@lru_cache(maxsize=65_536)
+def _estimated(kind: Kind, passed: int, trials: int, k: int) -> Fraction:
+    """Hundreds of tasks have a handful of different counts among them."""
+    return _ESTIMATORS[kind](passed, trials, k)
 
 
 PASS_AT_1 = Statistic("pass@k", 1)

@@ -1,41 +1,29 @@
-"""The trials of a store as notes."""
+"""The failed trials of a store, one by one."""
 
+from contextlib import closing
 from pathlib import Path
 
-from judges.court import ensure_whole
-from judges.metrics.failures import Note, noted
-from judges.metrics.invented import known_text
-from judges.record import KIND, decoded
-from judges.verdict import Verdict
-from sandbox.archive import Archive, domain_of
-from sandbox.fold import end_of
+from judges.metrics.signatures import NORMAL_ENDS
+from judges.read_models import ensure_whole, opened_views, views_path
+from sandbox.archive import recorded_in
 from sandbox.stream import Store
+from sandbox.view_rows import Case
 
 
-def notes_of(path: Path) -> list[Note]:
+def cases_of(path: Path) -> list[Case]:
     """
-    Every trial that counts, task by task: what broke on our side does not. The newest verdict on each counts.
+    Every failed trial that counts, task by task. The newest verdict on each counts.
 
     Raises:
+        OnlyResults: the store holds imported results, of whose trials nothing else is known.
         StreamFault: a trial that was judged has lost its end.
     """
-    with Store.open(path, read_only=True) as store:
-        ensure_whole(store)
-        archive = Archive(store, domain_of(store))
-        newest = {name.partition("/")[0]: name for name in store.names(KIND)}
-        known: dict[str, str] = {}
-        notes: list[Note] = []
-        for key, records in archive.closed():
-            end = end_of(records)
-            if end is not None and end.end == "infrastructure":
-                continue
-            if key.task not in known:
-                known = {key.task: known_text(archive.domain, archive.snapshots[key.task], archive.tasks[key.task])}
-            verdict = _verdict(store, newest.get(key.id.hex))
-            notes.append(noted(archive.seal.agent, key, records, verdict, known[key.task]))
-        return notes
+    with Store.open(path, read_only=True) as store, closing(opened_views(store, views_path(path))) as views:
+        recorded_in(store)
+        ensure_whole(store, views)
+        return views.cases()
 
 
-def _verdict(store: Store, name: str | None) -> Verdict | None:
-    content = None if name is None else store.kept(KIND, name)
-    return None if content is None else decoded(content).verdict
+def looks_clean(case: Case) -> bool:
+    """Whether a failed trial ended normally, changed something, and its last call was not declined."""
+    return case.end in NORMAL_ENDS and bool(case.wrote) and bool(case.last_is_good)

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from timeit import repeat
 
-from judges.court import views_path
 from judges.expectation import Accepted, Expectation, GoldenCall
 from judges.pack import PackTask
+from judges.read_models import views_path
 from replay.prove import prove
 from replay.rejudge import Filed, Rehearing
 from replay.rejudge_command import Today, heard_again

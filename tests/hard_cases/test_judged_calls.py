@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from domains.probe import domain
-from judges.campaigns import reliability, run_judged, scores_of
+from judges.campaigns import run_judged, scores_of
 from sandbox.mcp_session import Session
 from sandbox.records import End
 from tests.hard_cases.court import Script, results, task, tried
@@ -24,7 +24,7 @@ def test_row_31_an_invented_tool_costs_nothing_but_the_call_and_the_trial_counts
     trials = tried(path, ITEM, *scripts)
     assert results(trials) == ["pass"] * len(INVENTED)
     assert {trial.closed.key.attempt for trial in trials} == {1}
-    [line] = reliability(scores_of(path))
+    [line] = scores_of(path)
     assert (line.trials, line.passed, line.ungradeable) == (len(INVENTED), len(INVENTED), 0)
 
 

@@ -46,6 +46,7 @@ def test_row_26_a_forbidden_event_that_was_undone_fails_and_is_named(
     assert [line for line in said.splitlines() if line.startswith(f"►{broken.position:4}")]
 
 
+MAIL = ask("send_mail", customer_id="CUS-2", subject="Your refund", text="It is on its way.")
 WAYS: list[tuple[str, dict[str, Any], Script, str]] = [
     ("twice and once struck", {"at_most_once": "refund-issued"}, [ALLOWED, STRUCK, ALLOWED], "again after event"),
     ("asked for too much first", OVER_200, [ask("refund", order_id="ORD-7", amount=900), ALLOWED], ""),
@@ -59,7 +60,8 @@ WAYS: list[tuple[str, dict[str, Any], Script, str]] = [
 def test_row_26_a_rule_looks_at_what_happened_and_not_at_what_was_refused(
     rule: dict[str, Any], script: Script, reason: str, tmp_path: Path
 ) -> None:
-    [trial] = tried(tmp_path / "a.db", task([ALLOWED], rules=[rule]), script)
+    golden = [MAIL, ALLOWED] if "before" in rule else [ALLOWED]
+    [trial] = tried(tmp_path / "a.db", task(golden, rules=[rule]), script)
     check = trial.check("rule")
     assert (check.result, bool(check.position)) == (("no", True) if reason else ("yes", False))
     assert reason in check.reason

@@ -7,12 +7,17 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
-from judges.campaigns import rebuilt_views, reliability, run_judged, scores_of, told_trial
-from judges.court import Court, judgements, plans_of, views_path
+from judges.campaigns import rebuilt_views, run_judged, scores_of, told_trial
+from judges.court import Court, judgements, plans_of
 from judges.demo import demo
 from judges.explain import summary, timeline
+from judges.metrics.counted import counts_of
+from judges.metrics.observed import Tally
+from judges.metrics.standing import standings
 from judges.pack import tasks_of
+from judges.read_models import views_path
 from judges.record import Judgement
 from judges.tables import counted
 from sandbox.agents import SCRIPTED, PlannedCall, Scripted
@@ -22,7 +27,8 @@ from sandbox.records import End
 from sandbox.refusals import UserFault
 from sandbox.registry import domain_named
 from sandbox.stream import Store, StoreUnusable, StreamFault
-from sandbox.views import VerdictRow, Views
+from sandbox.view_rows import VerdictRow
+from sandbox.views import Views
 from trialbox import main
 
 RETAIL = domain_named("retail")
@@ -44,10 +50,10 @@ def resolver() -> Scripted:
 
 
 def test_the_oracle_passes_every_time_and_the_null_agent_never(tmp_path: Path) -> None:
-    scores = [*scores_of(ran(tmp_path / "a.db")), *scores_of(ran(tmp_path / "b.db", "null"))]
-    oracle, null = sorted(reliability(scores), key=lambda one: one.agent == "null")
-    assert (oracle.pass_at_1, oracle.every_time, oracle.trials) == (Fraction(1), 2, 4)
-    assert (null.pass_at_1, null.every_time, null.trials) == (Fraction(0), 0, 4)
+    counts = [*counts_of(ran(tmp_path / "a.db")), *counts_of(ran(tmp_path / "b.db", "null"))]
+    null, oracle = standings(counts)
+    assert (oracle.pass_at_1, oracle.every_time, oracle.trials) == (Fraction(1), Tally(2, 2), 4)
+    assert (null.pass_at_1, null.every_time, null.trials) == (Fraction(0), Tally(0, 0), 4)
 
 
 def test_read_models_that_are_dropped_and_rebuilt_are_equal(tmp_path: Path) -> None:
@@ -163,8 +169,18 @@ def test_a_failed_trial_whose_end_was_taken_away_is_named_and_nothing_is_summed_
         trial = views.trials()[0].trial
     without_its_end(path, trial)
     for attempt in (scores_of, rebuilt_views, lambda file: ran(file, "null", 1)):
-        with pytest.raises(StreamFault, match=f"trial {UUID(trial)} was judged, but its last records are gone"):
+        with pytest.raises(StreamFault, match=f"trial {UUID(trial)} had ended, but its last records are gone"):
             attempt(path)
+
+
+def test_two_tasks_that_expect_the_same_are_judged_each_on_its_own(tmp_path: Path) -> None:
+    first = TASKS[0]
+    worded = replace(first.task, id="worded-otherwise", goal=f"{first.task.goal} Please hurry.")
+    both = [first, replace(first, task=worded, user=replace(first.user, task=worded.id))]
+    run_judged(tmp_path / "c.db", RETAIL, both, SCRIPTED["oracle"](plans_of(both), 0), 2, name="c")
+    scores = scores_of(tmp_path / "c.db")
+    assert [score.passed for score in scores] == [2, 2]
+    assert len({bundle for score in scores for bundle in score.bundles}) == 2
 
 
 def test_a_campaign_that_was_not_finished_says_how_much_of_it_counts(tmp_path: Path) -> None:
@@ -177,8 +193,8 @@ def test_a_campaign_that_was_not_finished_says_how_much_of_it_counts(tmp_path: P
             return await super().attempt(session, repetition)
 
     run_judged(path, RETAIL, TASKS, Quitting("oracle", plans_of(TASKS)), 2, name="quitting")
-    (one,) = reliability(scores_of(path))
-    assert (one.planned, one.trials, one.passed, one.every_time) == (4, 2, 2, 0)
+    (one,) = standings(counts_of(path))
+    assert (one.planned, one.trials, one.pass_at_1, one.every_time) == (4, 2, Fraction(1), Tally(0, 2))
     assert counted(one.trials, one.planned) == "2 of 4"
 
 

@@ -1,14 +1,18 @@
 """`trialbox chat`: a person plays the user, typed into a real process, and the talk is a judged trial."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 import pytest
 
 from judges.campaigns import scores_of
+from sandbox.archive import sealed_in
+from sandbox.stream import Store
 from tests.hard_cases.test_parties import confirming
 from tests.stub import Asked, Outcome, failing, serving
 
@@ -17,16 +21,33 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-planted-0123456789"
 
 
-async def talked(typed: str, path: Path, *options: str) -> subprocess.CompletedProcess[bytes]:
+CONFIGURATION = """
+agent:
+  name: clerk
+  model: {base_url: "${MODEL_URL}", key: "${MODEL_KEY}", model: stub-1, temperature: 0.5}
+protocol: {name: thinkingbox, end_turn_tools: [{name: hang_up}]}
+limits: {max_agent_turns: 9, trial_s: 0.001}
+gate: {rules: [{action: ask, writes: true}]}
+"""
+
+
+async def talked(
+    typed: str, path: Path, *options: str, agent: Sequence[str] = (), asked: list[Asked] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """A talk with the endpoint itself, or with an agent that is given in another way."""
+
     def script(asked: Asked) -> Outcome:
         return confirming(asked) if asked.headers.get("authorization") == f"Bearer {KEY}" else failing(401, "no key")
 
     with anyio.fail_after(60):
         async with serving(script) as stub:
             command = [sys.executable, "-m", "trialbox", "chat", "probe", "one-broken-vase"]
-            command += ["--base-url", stub.url, "--model", "stub-1", "-o", str(path), *options]
-            environment = {**os.environ, "MODEL_KEY": KEY}
-            return await anyio.run_process(command, input=typed.encode(), check=False, env=environment)
+            command += [*(agent or ("--base-url", stub.url, "--model", "stub-1")), "-o", str(path), *options]
+            environment = {**os.environ, "MODEL_KEY": KEY, "MODEL_URL": stub.url}
+            made = await anyio.run_process(command, input=typed.encode(), check=False, env=environment)
+            if asked is not None:
+                asked += stub.asked
+            return made
 
 
 def written(folder: Path) -> list[Path]:
@@ -49,6 +70,39 @@ async def test_leaving_before_the_work_is_done_fails_the_task(tmp_path: Path) ->
     made = await talked("/end\n", tmp_path / "talk.db", "--key-env", "MODEL_KEY")
     assert "end: user_done no_action" in made.stdout.decode()
     assert "verdict: fail" in made.stdout.decode()
+
+
+@pytest.mark.parametrize(("allowed", "verdict"), [("yes", "pass"), ("no, too much", "fail")])
+async def test_a_person_talks_to_the_agent_of_a_configuration_and_its_gate_asks_them(
+    allowed: str, verdict: str, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.yaml").write_text(CONFIGURATION, encoding="utf-8")
+    asked: list[Asked] = []
+    agent = ("--agent", str(tmp_path / "agent.yaml"))
+    made = await talked(f"yes, please\n{allowed}\n", tmp_path / "talk.db", agent=agent, asked=asked)
+    told = made.stdout.decode()
+    assert made.returncode == 0, made.stderr.decode()
+    assert "The agent wants refund" in told
+    assert f"verdict: {verdict}" in told
+    assert asked[0].body["temperature"] == 0.5
+    assert "hang_up" in [tool["function"]["name"] for tool in asked[0].body["tools"]]
+    with Store.open(tmp_path / "talk.db", read_only=True) as store:
+        seal = sealed_in(store)
+    settings = json.loads(seal.agent_settings)
+    assert (seal.agent, settings["user"], settings["limits"]["max_agent_turns"]) == ("clerk", {"person": True}, 9)
+    assert settings["agent"]["model"]["base_url"] == "${MODEL_URL}"
+    assert not any(KEY.encode() in found.read_bytes() for found in written(tmp_path))
+
+
+async def test_who_the_agent_is_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text("agent: {scripted: oracle}", encoding="utf-8")
+    agent = ("--agent", str(tmp_path / "agent.yaml"))
+    twice = await talked("", tmp_path / "talk.db", "--model", "stub-1", agent=agent)
+    assert (twice.returncode, b"--model stands in the configuration already" in twice.stderr) == (2, True)
+    script = await talked("", tmp_path / "talk.db", agent=agent)
+    assert (script.returncode, b"is a script, which talks to nobody" in script.stderr) == (2, True)
+    nobody = await talked("", tmp_path / "talk.db", agent=("--model", "stub-1"))
+    assert (nobody.returncode, b"say who the agent is" in nobody.stderr) == (2, True)
 
 
 async def test_what_cannot_be_done_is_said_in_one_line(tmp_path: Path) -> None:

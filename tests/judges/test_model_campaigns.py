@@ -52,7 +52,7 @@ async def test_a_campaign_of_models_passes_and_its_cost_is_told_by_party(tmp_pat
     assert [(score.trials, score.passed) for score in scores_of(store_in(folder))] == [(3, 3), (3, 3)]
     assert sorted(costs_of(store_in(folder))) == ["agent", "judge", "user"]
     assert costs_of(store_in(folder))["user"] == Cost(unpriced=6)
-    assert "cost" in told.out.splitlines()[0]
+    assert "\nCost\n" in told.out
     assert "cost of clerk: agent $0.0028; judge $0.0009; user ≥ $0.0000, 6 unpriced" in told.out
     assert not errors_path(store_in(folder)).exists()
 

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from domains.probe import domain
 from judges.campaigns import rebuilt_views, run_judged, scores_of
-from judges.court import judgements, views_path
+from judges.court import judgements
 from judges.expectation import Rubric, TaskInvalid
 from judges.pack import PackTask
+from judges.read_models import views_path
 from judges.record import Judgement
 from judges.rubric import RubricJudge
 from judges.rubric_calls import calls_in
@@ -27,7 +28,8 @@ from sandbox.model_settings import ModelSettings, Secret
 from sandbox.prices import Cost, Price, PriceTable, costs_by_party
 from sandbox.records import End
 from sandbox.stream import Store
-from sandbox.views import Score, Views
+from sandbox.view_rows import Score
+from sandbox.views import Views
 from tests.hard_cases.court import Follower, task
 from tests.hard_cases.stage import ask
 from tests.sandbox.asking import KEY

@@ -15,9 +15,10 @@ from domains.probe.messages import NoteAdded, added
 from domains.probe.orders import Note
 from domains.probe.refunds import RefundIssued, refund
 from judges.campaigns import MixedBundles, ensure_one_bundle, mixed_tasks, rebuilt_views, scores_of
-from judges.court import judgements, keep_bundle, keep_judgements, views_path
+from judges.court import judgements, keep_bundle, keep_judgements
 from judges.expectation import Accepted, AtMostOnce, GoldenCall, Never
 from judges.pack import PackTask
+from judges.read_models import views_path
 from judges.record import Judgement
 from judges.verdict import Check, Evidence, Judge, Opinion, RubricAnswer, judged
 from replay.ledger import ledger_of
@@ -28,7 +29,8 @@ from sandbox.archive import Archive
 from sandbox.effects import effects_digest
 from sandbox.fold import end_of
 from sandbox.stream import Store
-from sandbox.views import EffectsRow, Views
+from sandbox.view_rows import EffectsRow
+from sandbox.views import Views
 from tests.replay.other_probe import TASKS, VASE, altered, expectations, expecting, follower, planned, ran
 from trialbox import main
 
@@ -158,7 +160,8 @@ def test_a_flip_names_the_part_that_brought_it_about(
     tmp_path: Path, what: str, old: dict[str, Any], new: dict[str, Any], results: tuple[str, str], cause: str
 ) -> None:
     bare: dict[str, Any] = {"outcomes": paying(25), "rules": ()}
-    path = ran(tmp_path / "f.db", [expecting(VASE, **{**bare, **old})], follower(PAY), repetitions=1)
+    path = ran(tmp_path / "f.db", [expecting(VASE, **bare)], follower(PAY), repetitions=1)
+    again(path, expecting(VASE, **{**bare, **old}))
     (trial,) = again(path, expecting(VASE, **{**bare, **new}))
     assert (trial.before, trial.after) == results
     assert "; ".join(trial.causes) == cause
@@ -293,7 +296,7 @@ def answered(path: Path, item: PackTask, answers: dict[str, RubricAnswer]) -> No
         archive = Archive(store, domain)
         rehearing = Rehearing(archive, expectations(item))
         bundle = rehearing.bundles[VASE]
-        keep_bundle(store, item.task, bundle)
+        keep_bundle(store, bundle)
         docket, made = Docket(archive, views), []
         for key, records in archive.closed():
             end = end_of(records)

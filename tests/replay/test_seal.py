@@ -72,7 +72,7 @@ def redacted(path: Path) -> Path:
 def test_an_untouched_file_is_verified_and_gives_the_score_of_the_store(path: Path, sealed: Path) -> None:
     found = verified(sealed)
     assert (found.faults, found.notes, found.trials, found.is_verified) == ((), (), 4, True)
-    [score] = found.scores
+    [score] = found.counts
     assert (score.agent, score.trials, score.passed) == ("tester", 3, 1)
     assert [score.trials for score in scores_of(path)] == [3]
 
@@ -271,7 +271,7 @@ def resealed(field: str, value: str) -> Change:
 def test_where_the_domain_is_not_installed_nothing_is_verified_and_that_is_said(sealed: Path, tmp_path: Path) -> None:
     found = rewritten(sealed, tmp_path / "x", resealed("domain", "retial"))
     assert [fault.partition(";")[0] for fault in found.faults] == ["it cannot be computed again: no domain 'retial'"]
-    assert (found.is_verified, found.scores) == (False, ())
+    assert (found.is_verified, found.counts) == (False, ())
 
 
 def test_domain_code_of_another_version_is_told(sealed: Path, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_redaction_leaves_no_words_and_every_chain_verified(sealed: Path, redact
     assert b"taken care of everything" not in redacted.read_bytes()
     found = verified(redacted)
     assert found.faults == ()
-    assert (found.is_verified, found.scores) == (True, verified(sealed).scores)
+    assert (found.is_verified, found.counts) == (True, verified(sealed).counts)
 
 
 def test_words_that_a_row_had_from_the_start_stay_so_that_putting_them_back_stays_no_change(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_words_that_a_row_had_from_the_start_stay_so_that_putting_them_back_stay
         seal(store, tmp_path / "b.sealed", redact_texts=True)
     assert SECRET.encode() not in (tmp_path / "b.sealed").read_bytes()
     found = verified(tmp_path / "b.sealed")
-    assert (found.faults, found.scores[0].passed) == ((), 1)
+    assert (found.faults, found.counts[0].passed) == ((), 1)
 
 
 def test_texts_of_a_trial_are_redacted_in_what_is_said_of_it_too(path: Path) -> None:

@@ -92,6 +92,14 @@ async def test_a_fork_is_told_its_past_as_it_was_seen(domain: Domain, refusal: s
     assert messages[5] == {"role": "tool", "tool_call_id": "call_2", "content": "[]"}
 
 
+async def test_in_a_fork_a_text_and_the_call_after_it_are_one_reply_again() -> None:
+    with_words = (PAST[0], Said("assistant", "I will look."), *PAST[1:])
+    messages = (await tried([DONE], past=with_words)).sent(1)
+    assert [one["role"] for one in messages] == ["system", "user", "assistant", "tool", "assistant", "tool"]
+    assert messages[2]["content"] == "I will look."
+    assert [one["id"] for one in messages[2]["tool_calls"]] == [messages[3]["tool_call_id"]] == ["call_1"]
+
+
 async def test_in_a_fork_turns_of_the_past_count_and_a_said_line_waits_for_the_user() -> None:
     spent = await tried([DONE], past=PAST, limits=Limits(2, trial_s=20))
     assert (spent.end.end, spent.stub.asked) == ("agent_limit", [])

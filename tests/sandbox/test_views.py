@@ -17,7 +17,8 @@ from sandbox.projection import folded_effects, trial_rows
 from sandbox.records import Chain, End, Said, TrialKey, draft
 from sandbox.refusals import SandboxFault
 from sandbox.stream import Store
-from sandbox.views import FORMAT, EffectsRow, Score, TrialRow, VerdictRow, Views
+from sandbox.view_rows import EffectsRow, Score, TrialRow, VerdictRow
+from sandbox.views import FORMAT, Views
 from tests.sandbox.shopfloor import domain, remarks, task
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,8 @@ import pytest
 from judges.campaigns import scores_of
 from sandbox.store_file import is_store
 from sandbox.stream import Store
-from sandbox.views import EffectsRow, Views, ViewsFault
+from sandbox.view_rows import EffectsRow
+from sandbox.views import Views, ViewsFault
 from trialbox import main
 
 RUN = ["run", "probe", "--agent", "oracle", "-k", "1"]

@@ -1,5 +1,6 @@
 """Who awaits an append may rely on it, whoever else appends, is refused or is cancelled at the time."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from threading import Event as ThreadEvent
@@ -8,6 +9,7 @@ from uuid import UUID
 import anyio
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
+from anyio.lowlevel import checkpoint
 
 from sandbox.records import Chain, Record
 from sandbox.stream import Batch, Store, StoreUnusable, StreamConflict, StreamFault
@@ -190,3 +192,26 @@ async def test_a_locked_database_is_a_fault_and_the_loop_goes_on(tmp_path: Path)
             other.execute("ROLLBACK")
             await writer.append(A, sealed(Chain(A), 1))
         assert store.has(A)
+
+
+async def test_those_who_waited_for_one_commit_go_on_a_few_at_a_time(store: GatedStore) -> None:
+    passes, woken = 0, Counter[int]()
+
+    async def count() -> None:
+        nonlocal passes
+        while True:
+            passes += 1
+            await checkpoint()
+
+    async def trial(writer: Writer, of: UUID) -> None:
+        await writer.append(of, batches(of, [1])[0])
+        woken[passes] += 1
+
+    async with create_task_group() as counting:
+        counting.start_soon(count)
+        async with Writer(store) as writer, create_task_group() as trials:
+            for number in range(100):
+                trials.start_soon(trial, writer, stream(number))
+        counting.cancel_scope.cancel()
+    assert max(store.sizes) > 10 >= max(woken.values())
+    assert woken.total() == 100

@@ -146,9 +146,9 @@ class Tried(Struct, frozen=True):
         """Of what it shows."""
         return self.signature.name
 
-    def noted(self, agent: str = "ada", repetition: int = 0) -> Note:
+    def noted(self, agent: str = "ada") -> Note:
         """As a note."""
-        return noted(agent, TrialKey("c", "t", repetition, 1), self.records, self.verdict, KNOWN)
+        return noted(agent, self.records, self.verdict, KNOWN)
 
 
 def tried(

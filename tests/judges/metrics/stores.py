@@ -5,15 +5,17 @@ from contextlib import closing
 from pathlib import Path
 
 from judges.campaigns import run_judged
-from judges.court import plans_of, views_path
+from judges.court import plans_of
 from judges.pack import PackTask, tasks_of
+from judges.read_models import views_path
 from sandbox.agents import USER_FAULT, Finished, Scripted
 from sandbox.campaign import Campaign
 from sandbox.mcp_session import Session
 from sandbox.records import End
 from sandbox.registry import domain_named
 from sandbox.stream import Store
-from sandbox.views import VerdictRow, Views
+from sandbox.view_rows import VerdictRow
+from sandbox.views import Views
 
 RETAIL = domain_named("retail")
 TASKS = [item for item in tasks_of(RETAIL) if item.task.id in ("promised-by-a-colleague", "stuck-warranty")]

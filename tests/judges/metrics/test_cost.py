@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.metrics.cost import Bill, Cost, costs, summed, unit_cost
+from judges.metrics.cost import Bill, costs, unit_cost
 from judges.metrics.observed import observed
+from sandbox.prices import Cost, total
 from tests.judges.metrics.samples import counted
 
 BILL = Bill(Cost(Decimal("12.00")), Cost(Decimal("2.50"), 3), Cost(Decimal("0.50")))
@@ -59,12 +60,12 @@ def test_the_cost_of_a_success_is_that_of_an_attempt_over_pass_at_1() -> None:
 
 
 def test_tenths_stay_tenths() -> None:
-    assert summed([Cost(Decimal("0.1"))] * 3) == Cost(Decimal("0.3"))
+    assert total([Cost(Decimal("0.1"))] * 3) == Cost(Decimal("0.3"))
 
 
 @given(st.lists(COSTS, max_size=5))
 def test_a_sum_is_a_lower_bound_if_any_part_is(parts: list[Cost]) -> None:
-    whole = summed(parts)
+    whole = total(parts)
     assert whole.is_lower_bound is any(part.is_lower_bound for part in parts)
     assert whole.usd == sum((part.usd for part in parts), Decimal(0))
 

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from judges.campaigns import MixedBundles
-from judges.court import views_path
 from judges.metrics.counted import CountedTwice, added_up, counted, counts_of, ensure_same_tasks
 from judges.metrics.counts import Counts
+from judges.read_models import views_path
 from tests.judges.metrics.stores import TASKS, extended, judged_again, ran
 
 

@@ -53,6 +53,7 @@ def failures(agent: str, groups: tuple[int, int, int, int], findings: tuple[int,
         ended_normally=0,
         wrote=0,
         looks_clean=0,
+        signed=sum(groups),
     )
 
 
@@ -137,8 +138,8 @@ def test_recovery_counts_trials_by_class_and_tells_made_good_from_passed() -> No
 def test_a_trial_that_nobody_judged_is_no_failure_and_no_pass() -> None:
     trial = tried(LENT, TAKEN_BACK, LENT)
     for verdict in (None, Verdict("ungradeable", "", (Check("rubric", "r", "could not check"),))):
-        note: Note = noted("ada", trial.noted().trial, trial.records, verdict)
-        assert (note.result, note.signature) == ("ungradeable", None)
+        note: Note = noted("ada", trial.records, verdict)
+        assert (note.result, note.signature) == ("ungradeable", "")
         assert recoveries([note]) == [Recovery("Precondition", 1, 1, 0)]
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from judges.campaigns import run_judged, scores_of
 from judges.court import plans_of
+from judges.metrics.counted import counted
 from judges.metrics.failures import by_agent
-from judges.metrics.stored import notes_of
+from judges.metrics.stored import cases_of
 from judges.pack import tasks_of
 from sandbox.agents import SCRIPTED, Scripted
 from sandbox.mcp_session import Session
@@ -60,7 +61,7 @@ def test_json_has_one_signature_for_each_failed_trial_under_any_hash_seed(stores
 
 def test_the_tables_show_counts_shares_and_an_example_of_each_signature(stores: list[Path]) -> None:
     text = printed(stores)
-    careless, null = by_agent([note for path in stores for note in notes_of(path)])
+    careless, null = by_agent([note for path in stores for note in counted(path).notes])
     assert f"careless ({careless.failed} of 16 failed)" in text
     assert null.groups["No state-changing action"] == 16
     for name, number in careless.signatures.items():
@@ -69,7 +70,7 @@ def test_the_tables_show_counts_shares_and_an_example_of_each_signature(stores: 
 
 
 def test_an_agent_that_only_talks_never_looks_clean(stores: list[Path]) -> None:
-    [null] = by_agent(notes_of(stores[1]))
+    [null] = by_agent(counted(stores[1]).notes)
     assert (null.ended_normally, null.wrote, null.looks_clean) == (16, 0, 0)
 
 
@@ -86,4 +87,4 @@ class Breaking(Scripted):
 def test_an_attempt_that_broke_on_our_side_is_no_failure(tmp_path: Path) -> None:
     domain = domain_named("retail")
     run_judged(tmp_path / "b.db", domain, tasks_of(domain)[:1], Breaking("breaking", {}), 2, name="b", concurrency=1)
-    assert [(note.trial.repetition, note.trial.attempt) for note in notes_of(tmp_path / "b.db")] == [(0, 2), (1, 1)]
+    assert [(case.repetition, case.attempt) for case in cases_of(tmp_path / "b.db")] == [(0, 2), (1, 1)]

@@ -6,8 +6,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.metrics.cost import Cost, unit_cost
+from judges.metrics.cost import unit_cost
 from judges.metrics.frontier import Point, Step, frontier, point, steps
+from sandbox.prices import Cost
 
 POINTS = st.lists(
     st.builds(Point, st.just("x"), st.none() | st.integers(0, 6), st.integers(0, 6), st.booleans()), max_size=7

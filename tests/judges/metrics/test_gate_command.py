@@ -9,14 +9,16 @@ from msgspec.structs import replace
 
 import trialbox
 from judges.campaigns import run_judged
-from judges.court import plans_of, views_path
+from judges.court import plans_of
 from judges.metrics.counted import counted
 from judges.metrics.counts import DEFAULT, PUBLISHED, Counts, Policy
 from judges.metrics.gate_commands import Checked, RuleInvalid, check, code_of, parsed, told_apart
 from judges.pack import tasks_of
+from judges.read_models import views_path
 from sandbox.agents import SCRIPTED
 from sandbox.registry import domain_named
-from sandbox.views import VerdictRow, Views
+from sandbox.view_rows import VerdictRow
+from sandbox.views import Views
 from tests.judges.metrics.stores import TASKS, ran
 
 

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import pytest
 
-from judges.metrics.cost import Bill, Cost, Costs, costs, unit_cost
+from judges.metrics.cost import Bill, Costs, costs, unit_cost
 from judges.metrics.counts import PUBLISHED
 from judges.metrics.frontier import Point, frontier, point, steps
 from judges.metrics.intervals import Bootstrap
@@ -15,6 +15,7 @@ from judges.metrics.observed import observed
 from judges.metrics.rates import Aggregate, rate
 from judges.metrics.rounding import half_up, percent
 from judges.metrics.statistic import PASS_AT_1, Statistic
+from sandbox.prices import Cost
 from tests.judges.metrics.published import (
     CELLS,
     DEPENDABLE,

@@ -1,0 +1,116 @@
+"""`trialbox stats`: what the trials of some stores say, in the terminal, from the read models alone."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table as Drawn
+from rich.text import Text
+
+from judges.campaigns import mixed_tasks
+from judges.lines import cut
+from judges.metrics.reliability_commands import POLICIES, add_policy_to
+from judges.metrics.study import Agent, Study, study_of
+from judges.report.sections import (
+    comparisons,
+    cost,
+    coverage,
+    dependability,
+    frontier_steps,
+    groups,
+    heat,
+    leaderboard,
+    recovery,
+    signatures,
+)
+from judges.report.table import Table, as_values, shown
+from judges.spending import told_costs
+from judges.tables import wide_console
+from sandbox.prices import Cost, load_prices
+
+FORMAT = 1
+LONGEST = 1_000
+"""Characters of a note below a table."""
+
+
+def add_to(commands: Any) -> None:
+    """`stats`."""
+    stats = commands.add_parser("stats", help="what the trials of some stores say")
+    stats.add_argument("store", type=Path, nargs="+")
+    stats.add_argument("--tasks", action="store_true", help="a line for each task")
+    stats.add_argument("--mixed", action="store_true", help="sum up verdicts of different judge bundles too")
+    stats.add_argument("--prices", type=Path, help="a price table instead of those that the campaigns were run with")
+    add_policy_to(stats)
+    stats.add_argument("--json", action="store_true", help="every table as JSON, unrounded")
+    stats.set_defaults(run=_stats)
+
+
+def _stats(options: argparse.Namespace) -> int:
+    prices = load_prices(options.prices) if options.prices else None
+    study = study_of(options.store, policy=POLICIES[options.policy], mixed=options.mixed, prices=prices)
+    mixed = mixed_tasks(score for one in study.campaigns for score in one.scores)
+    if mixed:
+        print(f"mixed bundles: verdicts of different judges on {', '.join(mixed)}", file=sys.stderr)
+    if options.json:
+        values = {"format": FORMAT, "policy": study.policy.name, "tables": as_values(all_tables(study))}
+        print(json.dumps(values, ensure_ascii=False, indent=2))
+        return 0
+    console = wide_console()
+    print(f"policy: {study.policy.name}")
+    for table in [heat(study)] if options.tasks else terminal_tables(study):
+        console.print()
+        console.print(drawn(table))
+    paid = [] if options.tasks else [agent for agent in study.agents if agent.bill is not None]
+    if paid:
+        print()
+    for agent in paid:
+        print(f"cost of {cut(agent.name)}: {_told(agent)}")
+    return 0
+
+
+def _told(agent: Agent) -> str:
+    assert agent.bill is not None
+    parties = {party: getattr(agent.bill, party) for party in ("agent", "judge", "user")}
+    return told_costs({party: cost for party, cost in parties.items() if cost != Cost()} or {"agent": Cost()})
+
+
+def terminal_tables(study: Study) -> list[Table]:
+    """What is worth a look first: coverage only where something is odd."""
+    covered = coverage(study)
+    odd = ("ungradeable", "infrastructure", "missing", "user faults")
+    is_odd = any(cell for name in odd for cell in covered.column(name))
+    found = [leaderboard(study), dependability(study), *([covered] if is_odd else []), cost(study), groups(study)]
+    return [table for table in found if table is not None]
+
+
+def all_tables(study: Study) -> list[Table]:
+    """Every table of a study that has something to say, but for single trials."""
+    found = [
+        leaderboard(study),
+        comparisons(study),
+        dependability(study),
+        coverage(study),
+        cost(study),
+        frontier_steps(study),
+        groups(study),
+        signatures(study),
+        recovery(study),
+        heat(study),
+    ]
+    return [table for table in found if table is not None]
+
+
+def drawn(table: Table) -> Group:
+    """A table for the terminal, with its title, and below it what the columns mean whose names do not say it all."""
+    made = Drawn(box=None, header_style="bold", pad_edge=False)
+    for place, column in enumerate(table.columns):
+        made.add_column(Text(cut(column.name)), justify="right" if place else "left", no_wrap=not place)
+    for row in table.rows:
+        cells = zip(row, table.columns, strict=True)
+        made.add_row(*(Text(cut(shown(cell, column.kind))) for cell, column in cells))
+    about = "; ".join(f"{column.name}: {column.about}" for column in table.columns if column.about)
+    notes = [Text(cut(about, LONGEST), style="dim")] if about else []
+    return Group(Text(table.title, style="bold"), made, *notes)

@@ -1,0 +1,1 @@
+"""Results of other tools, kept as campaigns that can be counted and compared."""

@@ -1,0 +1,1 @@
+"""Recorded campaigns in the forms that other tools read. docs/exports.md"""
