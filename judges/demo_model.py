@@ -26,6 +26,8 @@ from sandbox.registry import domain_named
 
 TASKS = ("late-espresso", "stuck-warranty", "wrong-house-number")
 REPETITIONS = 2
+CONTEXT = 4096
+"""Tokens: a model that asks for all of a table shall not keep the reader waiting."""
 NAME = "smollm2"
 _STARTING_S = 120
 _STOPPING_S = 30
@@ -47,7 +49,7 @@ def demo_model(into: Path) -> int:
     configuration.write_text(files("judges").joinpath("demo_model.yaml").read_text("utf-8"), encoding="utf-8")
     tasks = [argument for task in TASKS for argument in ("--task", task)]
     command = ["run", "retail", "--agent", str(configuration), *tasks, "-k", str(REPETITIONS), "--concurrency", "1"]
-    with served() as url:
+    with served("--context", str(CONTEXT)) as url:
         console.print(f"$ MODEL_URL={url} trialbox {' '.join(command)} -o {path}\n", markup=False, highlight=False)
         os.environ["MODEL_URL"] = url
         code = _run([*command, "-o", str(path)])

@@ -14,7 +14,7 @@ that no other pass finds once the trial has taken its time.
 @contextmanager
 def rarely_collected() -> Iterator[None]:
     """
-    Inside, full collections are rare and leave out what was there before; no event loop is held up by them.
+    Inside, full collections are rare and leave out what was there before: each of them holds up the event loop.
 
     Cycles are still collected, later. The settings are the process's own, and are as before afterwards.
     """

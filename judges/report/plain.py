@@ -18,6 +18,7 @@ SHAPES: dict[Kind, parquet.Shape] = {
     "count": "int64",
     "share": "float64",
     "points": "float64",
+    "error": "float64",
     "usd": parquet.DECIMAL,
     "p": "float64",
 }

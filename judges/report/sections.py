@@ -30,7 +30,7 @@ def leaderboard(study: Study) -> Table:
         Column("agent"),
         Column("tasks", "count"),
         Column("pass@1", "share", "mean over tasks"),
-        Column("± std. error", "points", "with the task as the cluster"),
+        Column("± std. error", "error", "in points, with the task as the cluster"),
         Column("95% low", "share"),
         Column("95% high", "share"),
         *(Column(f"pass@1 {domain}", "share") for domain in domains),

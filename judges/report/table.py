@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from judges.metrics.rounding import half_up, percent
 
-Kind = Literal["text", "count", "share", "points", "usd", "p"]
+Kind = Literal["text", "count", "share", "points", "error", "usd", "p"]
 """
 What a column holds: a text; a whole number; a share from 0 to 1, shown in percent; a difference of shares, shown in
-points of a percent with its sign; dollars; a p-value.
+points of a percent with its sign; a standard error of one, in points without a sign; dollars; a p-value.
 """
 
 
@@ -74,6 +74,8 @@ def shown(cell: Cell, kind: Kind) -> str:
     match kind:
         case "share":
             return f"{percent(cell, 1)}%"
+        case "error":
+            return str(percent(cell, 1))
         case "points":
             return f"{percent(cell, 1):+}"
         case "usd":

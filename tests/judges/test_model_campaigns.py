@@ -4,16 +4,18 @@ import json
 import os
 import signal
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from judges.campaigns import scores_of
 from judges.errors_file import errors_path
-from judges.spending import costs_of
+from judges.spending import all_calls, costs_of, prices_in
 from sandbox.archive import Archive, domain_of
-from sandbox.prices import Cost
+from sandbox.prices import Cost, Price, PriceTable, costs_by_party
 from sandbox.records import decoded
 from sandbox.stream import Store
 from tests.judges.modelled import (
@@ -91,12 +93,48 @@ async def test_who_stops_it_gets_130_and_the_same_command_goes_on(tmp_path: Path
                 await stuck.wait()
                 process.send_signal(signal.SIGINT)
                 assert await process.wait() == 130
+            assert costs_of(store_in(folder)) == by_call(folder)
             again = await done(stub.url, *arguments)
     assert again.code == 0, again.err
     found = ends(folder)
     assert sorted(found.values()) == [1] * 7
     assert [end for _, _, end in found].count("infrastructure") == 1
     assert [score.passed for score in scores_of(store_in(folder))] == [3, 3]
+    assert costs_of(store_in(folder)) == by_call(folder)
+
+
+def by_call(folder: Path, table: PriceTable | None = None) -> dict[str, Cost]:
+    """What a campaign cost, call by call from its streams."""
+    with Store.open(store_in(folder), read_only=True) as store:
+        return costs_by_party(all_calls(store), table or prices_in(store))
+
+
+async def test_costs_from_the_read_models_are_those_of_the_calls_also_of_trials_that_were_killed(
+    tmp_path: Path,
+) -> None:
+    folder, stuck = home(tmp_path), anyio.Event()
+
+    def script(asked: Asked) -> Outcome:
+        if asked.number <= 14:
+            return right(asked)
+        stuck.set()
+        return Answer(breaks="hangs")
+
+    with anyio.fail_after(90):
+        async with serving(script) as stub:
+            arguments = command(*run_arguments(folder, "--concurrency", "2"))
+            async with await anyio.open_process(arguments, env=os.environ | variables(stub.url)) as process:
+                await stuck.wait()
+                process.kill()
+                await process.wait()
+    found = by_call(folder)
+    assert found["agent"].usd > 0
+    assert costs_of(store_in(folder)) == found
+    # A limit that lies between the calls: sums do not tell, so the calls are asked.
+    price = Price(input=Decimal(1), output=Decimal(1), cache_read=Decimal(0), cache_write=Decimal(0), valid_up_to=1)
+    for limit in (1, 100, 140, 10**6):
+        table = PriceTable("here", "2026-01-01", {"agent-1": replace(price, valid_up_to=limit)})
+        assert costs_of(store_in(folder), table) == by_call(folder, table)
 
 
 CHANGES = {

@@ -11,13 +11,23 @@ from judges.lines import cut
 from judges.metrics.cost import Bill
 from judges.metrics.frontier import Point
 from judges.metrics.study import Study
-from judges.report.figures import Picture
+from judges.report.figures import Picture, pictures
 from judges.report.figures_heat import MOST_TOLD
 from judges.report.figures_scatter import LOG_FROM, cost
 from judges.report.figures_sheet import LONGEST_NAME, styled
 from judges.report.report import report_of
+from judges.report.sections import heat, leaderboard
 from sandbox.prices import Cost
-from tests.judges.report.studies import counts, failed, hostile, hostile_report, lonely, small, study_of_counts
+from tests.judges.report.studies import (
+    counts,
+    failed,
+    hostile,
+    hostile_report,
+    lonely,
+    published,
+    small,
+    study_of_counts,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -98,6 +108,16 @@ def test_cells_of_a_heat_map_have_numbers_as_long_as_they_are_few() -> None:
     many = drawn(study_of_counts({"ada": counts("ada", [1] * (MOST_TOLD + 1))}))["tasks"]
     assert texts(few).count("25") == MOST_TOLD
     assert texts(many).count("25") == 0
+
+
+def test_a_heat_map_of_hundreds_of_tasks_thins_its_labels() -> None:
+    study = published()
+    leaders = leaderboard(study)
+    picture = pictures({"leaderboard": leaders, "tasks": heat(study)}, ([], []))["tasks"][0]
+    shown = texts(picture)
+    assert len(shown) < 120
+    assert set(map(str, leaders.column("agent"))) <= set(shown)
+    assert [e.get("id") for e in ElementTree.fromstring(picture.svg).iter(f"{SVG}image")]
 
 
 def test_an_agent_may_be_called_like_the_column_of_tasks() -> None:
