@@ -17,6 +17,7 @@ from judges.explain import summary, timeline
 from judges.lint.commands import add_to as add_lint_to
 from judges.metrics.commands import add_to as add_metrics_to
 from judges.metrics.gate_commands import add_to as add_gate_to
+from judges.metrics.power_commands import add_to as add_power_to
 from judges.metrics.reliability_commands import add_to as add_reliability_to
 from judges.mutation.run import mutated
 from judges.mutation.told import as_values, full_table, kinds_table, tasks_table
@@ -67,6 +68,7 @@ def add_to(commands: Any) -> None:
     add_metrics_to(commands)
     add_reliability_to(commands)
     add_gate_to(commands)
+    add_power_to(commands)
     add_results_to(commands)
 
 

@@ -259,6 +259,8 @@ def _ensure_usable(written: Written, where: str) -> None:
         raise ConfigurationFault(f"{where}: agent needs either a model or `scripted`; give one of the two")
     if part.scripted and part.scripted not in SCRIPTED:
         raise ConfigurationFault(f"{where}: no scripted agent {part.scripted!r}; {nearest(part.scripted, SCRIPTED)}")
+    if part.seed and not part.scripted:
+        raise ConfigurationFault(f"{where}: agent.seed is for scripted agents; a model's own stands in its settings")
     if part.scripted and isinstance(written.user, UserPart):
         raise ConfigurationFault(f"{where}: a scripted agent talks to nobody; leave out user")
     if isinstance(written.user, UserPart) and (written.user.model is None) == (not written.user.scripts):
@@ -269,15 +271,22 @@ def _ensure_usable(written: Written, where: str) -> None:
         raise ConfigurationFault(f"{where}: gate.timeout_s is {written.gate.timeout_s:g}; give more than 0 seconds")
 
 
-def _ensure_plain(content: Any, where: str, path: str = "") -> None:
+def _ensure_plain(content: Any, where: str, path: tuple[str, ...] = ()) -> None:
     """Numbers are finite, and only what a model is reached by comes from the environment."""
     pairs = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     for key, value in pairs:
-        _ensure_plain(value, where, f"{path}.{key}")
+        _ensure_plain(value, where, (*path, str(key)))
+    place = ".".join(path)
     if isinstance(content, float) and not math.isfinite(content):
-        raise ConfigurationFault(f"{where}: {path[1:]} is {content}; give a finite number")
-    if isinstance(content, str) and _VARIABLE.search(content) and path.rpartition(".")[2] not in ("key", "base_url"):
-        raise ConfigurationFault(f"{where}: {path[1:]} names a variable; only a model's key and base_url may")
+        raise ConfigurationFault(f"{where}: {place} is {content}; give a finite number")
+    if isinstance(content, str) and _VARIABLE.search(content) and not _reaches_a_model(path):
+        raise ConfigurationFault(f"{where}: {place} names a variable; only a model's key and base_url may")
+
+
+def _reaches_a_model(path: tuple[str, ...]) -> bool:
+    """Whether this is a model's key or base_url, and not a field of that name in what is sent to it."""
+    is_models = len(path) == 3 and (path[0] == "models" or path[1] == "model")
+    return is_models and path[2] in ("key", "base_url")
 
 
 def _converted(content: Any, kind: Any, parts: Mapping[str, type[Struct]], where: str) -> Any:
@@ -287,7 +296,8 @@ def _converted(content: Any, kind: Any, parts: Mapping[str, type[Struct]], where
         told = with_value(str(error), content)
         found = _UNKNOWN.search(told)
         part = parts.get(re.sub(r"\[\d+\]", "[...]", found[2] or "")) if found else None
-        hint = f"; {nearest(found[1], part.__struct_fields__)}" if found and part else ""
+        known = part.__struct_fields__ if part else ()
+        hint = f"; {nearest(found[1], known)}" if found and part and found[1] not in known else ""
         raise ConfigurationFault(f"{where}: {told}{hint}") from None
 
 

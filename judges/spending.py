@@ -27,9 +27,12 @@ Call = Replied | Unanswered
 
 
 def keep_prices(store: Store, table: PriceTable) -> None:
-    """Keep a price table with the campaign; one without any price is none."""
-    if table.prices:
-        store.keep(KIND, digest_of(table), canonical(table))
+    """Keep a price table as the campaign's newest; one without any price is none."""
+    names, content = store.names(KIND), canonical(table)
+    if table.prices and not (names and store.kept(KIND, names[-1]) == content):
+        name = digest_of(table)
+        # What is kept stays at its place: a table that comes back after another one needs a name of its own.
+        store.keep(KIND, name if name not in names else f"{name}-{len(names) + 1}", content)
 
 
 def prices_in(store: Store) -> PriceTable:

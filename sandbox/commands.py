@@ -6,6 +6,7 @@ from typing import Any
 
 from sandbox.local_commands import add_to as add_local_to
 from sandbox.new_domain import written_to
+from sandbox.price_commands import add_to as add_prices_to
 from sandbox.registry import domain_named, domain_names
 
 Commands = Any
@@ -13,7 +14,7 @@ Commands = Any
 
 
 def add_to(commands: Commands) -> None:
-    """`domains`, `new` and `serve-model`."""
+    """`domains`, `new`, `prices` and `serve-model`."""
     listing = commands.add_parser("domains", help="list the installed domains and their tools")
     listing.add_argument("name", nargs="?", help="one domain: its tables and tools in full")
     listing.set_defaults(run=_domains)
@@ -23,6 +24,7 @@ def add_to(commands: Commands) -> None:
     new.add_argument("--into", type=Path, default=Path(), help="folder to make it in; the present one by default")
     new.set_defaults(run=_new)
     add_local_to(commands)
+    add_prices_to(commands)
 
 
 def _domains(options: argparse.Namespace) -> int:

@@ -72,7 +72,7 @@ class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     Raises:
         UserFault: `base_url` is no http(s) address or holds credentials, the key cannot be sent, a number is out of its
-            range, or `extra_body` replaces a part of the request that is not its own.
+            range, a seed cannot be sent, or `extra_body` replaces a part of the request that is not its own.
     """
 
     base_url: str
@@ -87,7 +87,7 @@ class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     effort: str | None = None
     """Of reasoning; the provider's word."""
     returns_reasoning: bool = False
-    """Whether readable reasoning goes back to the provider with the next request, as some ask for."""
+    """Whether readable reasoning goes back to the provider with the next request, as some ask for; chat only."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     connect_timeout_s: float = 10.0
     timeout_s: float = 180.0
@@ -122,6 +122,8 @@ def _faults(settings: ModelSettings) -> list[str]:
         faults.append(f"temperature {settings.temperature} is not between 0 and 2")
     if settings.max_output_tokens is not None and settings.max_output_tokens < 1:
         faults.append(f"max_output_tokens {settings.max_output_tokens} leaves no room for an answer")
+    if settings.seed is not None and settings.api == "responses":
+        faults.append("the Responses API takes no seed; leave it out, or use `api: chat`")
     if not (settings.timeout_s > 0 and settings.connect_timeout_s > 0):
         faults.append("timeouts must be more than 0 seconds")
     if min(getattr(settings.budgets, name) for name in Budgets.__struct_fields__) < 0:

@@ -25,7 +25,7 @@ from judges.metrics.counts import (
     refusals_only,
     without_refusals,
 )
-from judges.metrics.intervals import LEVEL
+from judges.metrics.intervals import LEVEL, Bootstrap
 from judges.metrics.observed import Observed, Tally, observed
 from judges.metrics.rates import Rate, rate
 from judges.metrics.rounding import Number, percent
@@ -62,6 +62,7 @@ def add_to(commands: Any) -> None:
     told.add_argument("-k", type=attempts, action="append", help="attempts of pass@k and pass^k; may be repeated")
     add_policy_to(told)
     told.add_argument("--mixed", action="store_true", help="sum up verdicts of different judge bundles too")
+    told.add_argument("--bootstrap", type=int, metavar="SEED", help="intervals by resampling tasks, BCa")
     told.add_argument("--json", action="store_true", help="all of it as JSON, unrounded")
     told.set_defaults(run=_reliability)
 
@@ -84,12 +85,15 @@ def _reliability(options: argparse.Namespace) -> int:
     counts = added_up(campaigns, mixed=options.mixed)
     policy = POLICIES[options.policy]
     asked = statistics(options.k or [one.seal.repetitions for one in campaigns])
-    parts = parts_of(counts, asked, policy)
+    bootstrap = None if options.bootstrap is None else Bootstrap(options.bootstrap, method="BCa")
+    parts = parts_of(counts, asked, policy, bootstrap)
     if options.json:
         print(json.dumps(as_values(parts, policy), ensure_ascii=False, indent=2))
         return 0
     console = wide_console()
     print(f"policy: {policy.name}")
+    if bootstrap is not None:
+        print(f"intervals: {bootstrap.name}")
     for table in (observed_table(parts), rate_table(parts)):
         console.print()
         console.print(table)
@@ -102,7 +106,9 @@ def statistics(ks: Iterable[int]) -> list[Statistic]:
     return [PASS_AT_1, *(Statistic("pass@k", k) for k in larger), *(Statistic("pass^k", k) for k in larger)]
 
 
-def parts_of(counts: Iterable[Counts], asked: Sequence[Statistic], policy: Policy) -> list[Part]:
+def parts_of(
+    counts: Iterable[Counts], asked: Sequence[Statistic], policy: Policy, bootstrap: Bootstrap | None = None
+) -> list[Part]:
     """Each agent at all its tasks, then in each domain if there are several, then with the refusal tasks apart."""
     made = []
     for agent, own in by_agent(counts).items():
@@ -112,7 +118,7 @@ def parts_of(counts: Iterable[Counts], asked: Sequence[Statistic], policy: Polic
         apart = {CHANGE: without_refusals(own), REFUSAL: refusals} if refusals else {}
         for name, tasks in {ALL: own, **some, **apart}.items():
             if tasks:
-                rates = [rate(tasks, statistic, policy=policy) for statistic in asked]
+                rates = [rate(tasks, statistic, policy=policy, bootstrap=bootstrap) for statistic in asked]
                 made.append(Part(agent, name, tasks, rates, observed(tasks, policy)))
     return made
 

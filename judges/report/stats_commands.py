@@ -41,6 +41,7 @@ def add_to(commands: Any) -> None:
     stats = commands.add_parser("stats", help="what the trials of some stores say")
     stats.add_argument("store", type=Path, nargs="+")
     stats.add_argument("--tasks", action="store_true", help="a line for each task")
+    stats.add_argument("--compare", action="store_true", help="also whether the lead of the best agent is chance")
     stats.add_argument("--mixed", action="store_true", help="sum up verdicts of different judge bundles too")
     stats.add_argument("--prices", type=Path, help="a price table instead of those that the campaigns were run with")
     add_policy_to(stats)
@@ -60,7 +61,8 @@ def _stats(options: argparse.Namespace) -> int:
         return 0
     console = wide_console()
     print(f"policy: {study.policy.name}")
-    for table in [heat(study)] if options.tasks else terminal_tables(study):
+    lead = [found] if options.compare and (found := comparisons(study)) else []
+    for table in [heat(study)] if options.tasks else [*terminal_tables(study), *lead]:
         console.print()
         console.print(drawn(table))
     paid = [] if options.tasks else [agent for agent in study.agents if agent.bill is not None]

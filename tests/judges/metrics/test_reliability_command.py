@@ -103,3 +103,11 @@ def test_an_agent_in_several_domains_has_a_line_for_each() -> None:
     found = parts(made("a", "t", 8), made("b", "t", 4))
     assert [part.tasks for part in found] == ["all", "all of a", "all of b"]
     assert [part.rates[0].estimate for part in found] == [0.75, 1.0, 0.5]
+
+
+def test_intervals_by_resampling_are_the_same_for_the_same_seed_and_say_so(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = printed(capsys, store, "--bootstrap", 7)
+    assert "intervals: bootstrap over tasks, BCa" in first
+    assert first == printed(capsys, store, "--bootstrap", 7)
