@@ -3,11 +3,12 @@
 import argparse
 import codecs
 import errno
+import gc
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -87,10 +88,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(_output_ended(code) or 0)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is imported stays: a fifth of the time to start would go into looking through it for garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _answered(arguments: Sequence[str] | None) -> int:
     try:
-        ensure_own()
-        options = parser().parse_args(arguments)
+        with _uncollected():
+            ensure_own()
+            options = parser().parse_args(arguments)
         try:
             return int(options.run(options))
         except Exception as error:

@@ -53,7 +53,14 @@ def test_csv_holds_every_cell(report: Report) -> None:
 
 
 def test_parquet_holds_every_cell_in_the_type_of_its_column(report: Report, tmp_path: Path) -> None:
-    types = {"text": "string", "count": "int64", "share": "double", "points": "double", "p": "double"}
+    types = {
+        "text": "string",
+        "count": "int64",
+        "share": "double",
+        "points": "double",
+        "error": "double",
+        "p": "double",
+    }
     for table in report.tables:
         path = tmp_path / f"{table.name}.parquet"
         write_parquet(path, table)

@@ -76,6 +76,7 @@ def test_every_column_of_a_report_holds_what_its_kind_says(study: Study) -> None
         "usd": object,
         "share": Fraction | float | int,
         "points": Fraction | float | int,
+        "error": Fraction | float | int,
     }
     for table in report_of(study).tables:
         for column in table.columns:
