@@ -3,7 +3,8 @@
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -165,6 +166,25 @@ class Configuration(Struct, frozen=True):
     def gate(self, approver: Approver | None = None) -> Gate | None:
         """What stands in front of calls; UserFault if it asks, and there is nobody to answer."""
         return None if self.written.gate is None else Gate(self.written.gate, approver)
+
+    def ensure_gate_fits(self, tools: Collection[str]) -> None:
+        """Return if every tool that the gate's rules name is among these; UserFault if not: that rule never fits."""
+        rules = self.written.gate.rules if self.written.gate else ()
+        for place, name in [(place, name) for place, rule in enumerate(rules) for name in rule.tools]:
+            if name not in tools:
+                told = f"gate.rules.{place} names no tool {name!r} of what is to run"
+                raise UserFault(f"{told}; {nearest(name, tools)}")
+
+    def ensure_scripts_fit(self, tasks: Collection[str]) -> None:
+        """
+        Return if no script is for a task that is spelt almost like one of these which has none; UserFault if one is.
+
+        A file may have scripts for other tasks than those that run now.
+        """
+        silent = [task for task in tasks if task not in self.scripts]
+        for name in self.scripts:
+            if name not in tasks and (close := get_close_matches(name, silent, n=1, cutoff=0.8)):
+                raise UserFault(f"scripts have one for {name!r}, and none for task {close[0]!r}; did you mean that?")
 
     @property
     def settings(self) -> str:

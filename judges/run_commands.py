@@ -68,9 +68,16 @@ def add_suite_to(command: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     configuration = configuration_named(options.agent, options.seed)
     suites = suites_of(options.domain, options.pack, options.task)
+    ensure_fits(configuration, suites)
     if options.output and len(suites) > 1:
         raise UserFault(f"{len(suites)} packs go into {len(suites)} stores; leave out -o, or run one pack")
     return max(_run_suite(options, configuration, suite) for suite in suites)
+
+
+def ensure_fits(configuration: Configuration, suites: Sequence[Suite]) -> None:
+    """Return if the gate's rules and the scripts are about what is to run; UserFault names what is not."""
+    configuration.ensure_gate_fits([tool for suite in suites for tool in suite.domain.tools])
+    configuration.ensure_scripts_fit([item.task.id for suite in suites for item in suite.tasks])
 
 
 def configuration_named(name: str, seed: int) -> Configuration:
@@ -140,6 +147,7 @@ def _check(options: argparse.Namespace) -> int:
     suites: list[Suite] = []
     if options.domain is not None or options.pack:
         suites = suites_of(options.domain, options.pack, options.task)
+        ensure_fits(configuration, suites)
     trials = sum(len(suite.tasks) for suite in suites) * options.k
     for line in told_plan(configuration, suites, options.k):
         print(line)

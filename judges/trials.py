@@ -43,7 +43,13 @@ class OnTrial(Struct, frozen=True):
 
 
 def configured(configuration: Configuration, suite: Suite) -> OnTrial:
-    """Who is on trial by a configuration; UserFault if its gate asks, since nobody is there to answer."""
+    """
+    Who is on trial by a configuration.
+
+    Raises:
+        UserFault: its gate asks, and nobody is there to answer, or names a tool that is not there.
+    """
+    configuration.ensure_gate_fits(suite.domain.tools)
     return OnTrial(
         configuration.agent(suite.tasks),
         configuration.settings,

@@ -62,6 +62,9 @@ WRONG = {
     "agent: {model: {base_url: 'http://h/v1', model: m, key: sk-1}}": "write it as ${NAME}",
     "agent: {model: {base_url: 'http://h/v1', model: m, key: '${NO_KEY}'}}": "the environment has no NO_KEY",
     "agent: {name: '${MODEL_KEY}', scripted: oracle}": "only a model's key and base_url may",
+    "agent: {model: {base_url: 'http://h/v1', model: m, extra_body: {key: '${MODEL_KEY}'}}}": "only a model's key and",
+    "agent: {seed: 1, model: {base_url: 'http://h/v1', model: m}}": "agent.seed is for scripted agents",
+    "agent: {model: {base_url: 'http://h/v1', model: m, api: responses, seed: 1}}": "Responses API takes no seed",
     "agent: {scripted: oracle}\nlimits: {trial_s: .nan}": "limits.trial_s is nan",
     "agent: {scripted: oracle}\nlimits: {trial_s: 0}": "times above 0 seconds",
     "agent: {scripted: oracle}\ngate: {timeout_s: 0}": "gate.timeout_s is 0",
@@ -81,12 +84,33 @@ def test_what_is_wrong_is_told_with_its_place_and_the_nearest_name(text: str) ->
     assert "configuration agent.yaml: " in str(refused.value)
 
 
+def test_a_key_that_only_the_other_protocol_has_is_not_recommended() -> None:
+    with pytest.raises(ConfigurationFault, match="unknown field `end_turn_tools`") as refused:
+        read(f"agent: {{model: {MODEL}}}\nprotocol: {{name: plain, end_turn_tools: []}}")
+    assert "did you mean" not in str(refused.value)
+
+
+def test_a_model_may_go_by_any_name_and_still_has_its_key_from_the_environment() -> None:
+    made = read("models: {m.1: {base_url: '${MODEL_URL}', key: '${MODEL_KEY}', model: m}}\nagent: {model: m.1}")
+    assert made.endpoints["agent"].settings.key.reveal() == KEY
+
+
 @pytest.mark.parametrize("field", ["base_url", "model"])
 def test_a_secret_in_the_wrong_place_is_not_shown(field: str) -> None:
     given = {"base_url": "http://localhost:1/v1", "model": "m"} | {field: "${MODEL_KEY}"}
     with pytest.raises(ConfigurationFault) as refused:
         configuration_in({"agent": {"model": given}}, "agent.yaml", Path(), HOME)
     assert KEY not in str(refused.value)
+
+
+def test_a_script_for_a_task_that_is_spelt_almost_like_one_without_a_script_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "users.yaml").write_text("stuck-waranty: {turns: [{text: Yes.}]}\nother: {turns: [{text: No.}]}\n")
+    text = f"agent: {{model: {MODEL}}}\nuser: {{scripts: users.yaml}}"
+    (tmp_path / "agent.yaml").write_text(text)
+    made = load_configuration(tmp_path / "agent.yaml", {})
+    made.ensure_scripts_fit(["late-espresso"])
+    with pytest.raises(UserFault, match="one for 'stuck-waranty', and none for task 'stuck-warranty'"):
+        made.ensure_scripts_fit(["late-espresso", "stuck-warranty"])
 
 
 def test_scripts_and_prices_are_read_from_beside_the_file(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from judges.campaigns import scores_of
 from judges.errors_file import errors_path
-from judges.spending import all_calls, costs_of, prices_in
+from judges.spending import all_calls, costs_of, keep_prices, prices_in
 from sandbox.archive import Archive, domain_of
 from sandbox.prices import Cost, Price, PriceTable, costs_by_party
 from sandbox.records import decoded
@@ -299,3 +299,21 @@ async def test_a_scripted_agent_may_be_configured_with_a_gate_and_a_judge_who_is
         assert stub.asked == []
     assert made.code == 0, made.err
     assert [score.failed for score in scores_of(store_in(folder))] == [3, 3]
+
+
+@pytest.mark.parametrize("asked", [["run", "--agent"], ["check"]])
+async def test_a_rule_of_the_gate_that_names_no_tool_is_refused(asked: list[str], tmp_path: Path) -> None:
+    gate = "{rules: [{action: refuse}, {action: refuse, tools: [create_refnd]}]}"
+    folder = home(tmp_path, f"agent: {{scripted: oracle}}\ngate: {gate}")
+    made = await done("http://localhost:1/v1", *asked, str(folder / "agent.yaml"), "--pack", str(folder / "pack"))
+    assert made.code == 2
+    assert "gate.rules.1 names no tool 'create_refnd' of what is to run; did you mean 'create_refund'?" in made.err
+
+
+def test_the_prices_that_were_given_last_hold_also_when_they_come_back() -> None:
+    tables = [PriceTable(source, "2026-01-01", {"m": Price(Decimal(1))}) for source in ("a", "b", "a", "a", "b")]
+    with Store.in_memory() as store:
+        for table in tables:
+            keep_prices(store, table)
+            assert prices_in(store) == table
+        assert len(store.names("prices")) == 4
