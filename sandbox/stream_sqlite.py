@@ -67,14 +67,14 @@ class Recorder(SQLiteAggregateRecorder):
     """Streams as rows of one table."""
 
     def differing(self, lengths: Mapping[str, int]) -> list[str]:
-        """As `Store.differing`, in one statement: a seek in the key for each stream."""
+        """As `Store.differing`, in one statement: a seek in the key for each stream, in its order."""
         last = (
             f"SELECT COALESCE(MAX(originator_version), 0) FROM {self.events_table_name} WHERE originator_id = asked.key"
         )
         with self.datastore.transaction(commit=False) as cursor:
             cursor.execute(
                 f"SELECT asked.key FROM json_each(?) AS asked WHERE ({last}) <> asked.value",
-                [msgspec.json.encode(lengths).decode()],
+                [msgspec.json.encode(lengths, order="sorted").decode()],
             )
             return [row[0] for row in cursor.fetchall()]
 

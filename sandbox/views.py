@@ -63,8 +63,8 @@ class Views:
                 if self.is_new:
                     metadata.drop_all(connection)
                 metadata.create_all(connection)
-                # Written each time: tables that can only be read would be out of date after the next campaign.
-                connection.execute(sa.text(f"PRAGMA user_version = {FORMAT}"))
+                if self.is_new:
+                    connection.execute(sa.text(f"PRAGMA user_version = {FORMAT}"))
         except BaseException:
             self._engine.dispose()
             raise
