@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from judges.configuration import Configuration
     from judges.own_agent import AgentFunction, OwnAgent
     from judges.pack_commands import Suite
     from judges.trials import OnTrial, TaskTrials
@@ -123,7 +124,16 @@ class Trialbox:
         self._tmp_path = tmp_path
         self._folder: Path | None = None
 
-    def run(self, pack: str | Path, task: str, *, agent: "AnyAgent", k: int = 5, concurrency: int = 8) -> Trials:
+    def run(
+        self,
+        pack: str | Path,
+        task: str,
+        *,
+        agent: "AnyAgent",
+        k: int = 5,
+        concurrency: int = 8,
+        trial_s: float | None = None,
+    ) -> Trials:
         """
         Let an agent attempt a task k times, each time in a fresh copy of the backend, and judge what it left.
 
@@ -137,6 +147,8 @@ class Trialbox:
                 the session, or an object with a `name` and `async attempt(session, repetition)`.
             k: repetitions; `--trialbox-k` overrides it.
             concurrency: attempts at once.
+            trial_s: seconds for an attempt, after which it ends as `deadline`, which counts; by default those of the
+                configuration, 1800 without one.
         """
         config = self._test.config
         repetitions: int = config.getoption("trialbox_k") or k
@@ -146,7 +158,7 @@ class Trialbox:
             from judges.trials import tried
 
             [suite] = suites_of(*_domain_or_pack(pack, self._places), [task])
-            on_trial = self._on_trial(agent, suite)
+            on_trial = self._on_trial(agent, suite, trial_s)
             store = self._new_store(f"{task}-{on_trial.agent.name}")
             made = tried(store, suite, on_trial, repetitions, concurrency=concurrency)
         self._report(made, on_trial.agent if isinstance(on_trial.agent, OwnAgent) else None)
@@ -157,21 +169,28 @@ class Trialbox:
         """Where paths start."""
         return [self._test.path.parent, self._test.config.rootpath]
 
-    def _on_trial(self, agent: "AnyAgent", suite: "Suite") -> "OnTrial":
+    def _on_trial(self, agent: "AnyAgent", suite: "Suite", trial_s: float | None) -> "OnTrial":
+        from msgspec.structs import replace
+
+        from judges.own_agent import LONGEST_S, OwnAgent
+        from judges.trials import OnTrial, configured
+
+        given = self._test.config.getoption("trialbox_agent") or agent
+        if not isinstance(given, str | Path):
+            return OnTrial(OwnAgent(given, LONGEST_S if trial_s is None else trial_s))
+        made = configured(self._configuration(given), suite)
+        return made if trial_s is None else replace(made, agent=OwnAgent(made.agent, trial_s))
+
+    def _configuration(self, agent: str | Path) -> "Configuration":
         from judges.configuration import load_configuration, scripted
         from judges.expectation import nearest
-        from judges.own_agent import OwnAgent
-        from judges.trials import OnTrial, configured
         from sandbox.agents import SCRIPTED
         from sandbox.refusals import UserFault
 
-        given = self._test.config.getoption("trialbox_agent")
-        places = [self._test.config.invocation_params.dir] if given else self._places
-        agent = given or agent
-        if not isinstance(agent, str | Path):
-            return OnTrial(OwnAgent(agent))
         if agent in SCRIPTED:
-            return configured(scripted(str(agent), 0), suite)
+            return scripted(str(agent), 0)
+        is_said = self._test.config.getoption("trialbox_agent")
+        places = [self._test.config.invocation_params.dir] if is_said else self._places
         path = _found(agent, places)
         if path is None or not path.is_file():
             where = " or ".join(str(place) for place in dict.fromkeys(places))
@@ -179,7 +198,7 @@ class Trialbox:
             raise UserFault(
                 f"no agent {str(agent)!r}, and no such file in {where}; give a configuration file, or {known}"
             )
-        return configured(load_configuration(path), suite)
+        return load_configuration(path)
 
     def _new_store(self, stem: str) -> Path:
         """A path that no store has: what an earlier run left says nothing about this one."""

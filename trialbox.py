@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -17,6 +18,14 @@ from typing import TextIO
 FOLDERS = ("sandbox", "domains", "judges", "replay")
 PIPE_CLOSED = 141
 """What a shell reports of a program that wrote to a pipe which nobody reads any more."""
+KEPT = "what was finished is kept, and the same command goes on from there"
+NOTHING = "nothing was written"
+AFTER_STOP = {
+    **dict.fromkeys(("run", "fork"), KEPT),
+    **dict.fromkeys(("seal", "unseal", "export"), NOTHING),
+    "rejudge": "verdicts that it had kept stay",
+}
+"""What Ctrl-C leaves behind, by command; of the others nothing needs to be said."""
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What is wrong with a disk, told without a file's name by the write that met it."""
 
@@ -46,10 +55,19 @@ def ensure_own(folders: Sequence[str] = FOLDERS) -> None:
 def parser() -> argparse.ArgumentParser:
     """The whole command line; each folder's commands.py adds its own."""
     made = argparse.ArgumentParser(prog="trialbox", description="Put AI agents on trial by the records they leave.")
+    made.add_argument("--version", action=_Version, nargs=0, help="print which version this is")
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for folder in ("sandbox", "judges", "replay"):
         import_module(f"{folder}.commands").add_to(commands)
     return made
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
+        print(f"trialbox {version('trialbox')}")
+        parser.exit()
 
 
 def told_faults(error: Exception) -> list[Exception]:
@@ -73,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0: done. 1: done, and the answer is no. 2: what was asked cannot be done, or its output cannot be written; the
-        text says why. 130: stopped. 141: nobody reads the output any more. What was finished is kept in every case.
+        text says why. 130: stopped. 141: nobody reads the output any more. What a command had finished is kept.
     """
     codecs.register_error("trialbox", _escaped)
     for stream in (sys.stdout, sys.stderr):
@@ -90,21 +108,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """What is imported stays: a fifth of the time to start would go into looking through it for garbage."""
+    """What is imported stays: neither now nor later is it looked through for garbage, over and over again."""
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            # Once: what is frozen later, where `main` is called again and again, may be garbage one day.
+            if not gc.get_freeze_count():
+                gc.freeze()
             gc.enable()
 
 
 def _answered(arguments: Sequence[str] | None) -> int:
+    command = ""
     try:
         with _uncollected():
             ensure_own()
             options = parser().parse_args(arguments)
+        command = options.command
         try:
             return int(options.run(options))
         except Exception as error:
@@ -114,13 +137,14 @@ def _answered(arguments: Sequence[str] | None) -> int:
             told = [fault for fault in faults if not isinstance(fault, BrokenPipeError)]
             if not told:
                 return PIPE_CLOSED
-            _say(f"trialbox {options.command}: {_worded(told[0])}")
+            _say(f"trialbox {command}: {_worded(told[0])}")
             return 2
     except Intruder as fault:
         _say(f"trialbox: {fault}")
         return 2
     except KeyboardInterrupt:
-        _say("trialbox: stopped; what was finished is kept, and the same command goes on from there")
+        left = AFTER_STOP.get(command)
+        _say(f"trialbox {command}".rstrip() + ": stopped" + (f"; {left}" if left else ""))
         return 130
 
 
@@ -141,7 +165,18 @@ def _worded(fault: Exception) -> str:
 
 def _say(text: str) -> None:
     with suppress(OSError):
-        print(text, file=sys.stderr)
+        print(_legible(text), file=sys.stderr)
+
+
+def _legible(text: str) -> str:
+    """
+    A text that moves no cursor and turns no direction of writing: faults quote packs, stores and agents.
+
+    Bytes of file names that are no text stay, to be written as escapes. A line after the first is indented, so that
+    none looks as if it came from elsewhere.
+    """
+    shown = "".join(c if c.isprintable() or c == "\n" or "\ud800" <= c <= "\udfff" else "·" for c in text)
+    return shown.replace("\n", "\n  ")
 
 
 def _output_ended(code: str | int | None) -> str | int | None:

@@ -62,21 +62,29 @@ def _chat(options: argparse.Namespace) -> int:
         said = [payload for record in closed.records if isinstance(payload := decoded(record), Said)]
         if said[-1].role == "assistant":
             terminal.show(f"agent: {said[-1].text}")
-        print(f"\nend: {closed.end.end} {' '.join(closed.end.flags)}\nverdict: " + "\n".join(lines(judgement.verdict)))
+        why = f" ({closed.end.detail})" if closed.end.detail else ""
+        terminal.show(f"\nend: {closed.end.end} {' '.join(closed.end.flags)}{why}")
+        print("verdict: " + "\n".join(lines(judgement.verdict)))
 
-    unresolved = run_judged(
-        path,
-        suite.domain,
-        suite.tasks,
-        partner.agent,
-        1,
-        name=path.stem,
-        settings=partner.settings,
-        on_judged=on_judged,
-        rubric_judge=partner.judge,
-        gate=partner.gate,
-        prices=partner.prices,
-    )
+    try:
+        unresolved = run_judged(
+            path,
+            suite.domain,
+            suite.tasks,
+            partner.agent,
+            1,
+            name=path.stem,
+            settings=partner.settings,
+            on_judged=on_judged,
+            rubric_judge=partner.judge,
+            gate=partner.gate,
+            most_faults=1,
+            prices=partner.prices,
+        )
+    except KeyboardInterrupt:
+        told = f"the talk is over and was not judged; {path} holds what was said and done, and another talk starts anew"
+        print(f"\ntrialbox chat: stopped; {told}", file=sys.stderr)
+        return 130
     print(f"\nEvery record of it:  trialbox explain {path} {task.task.id}/0 --all", file=sys.stderr)
     return 1 if unresolved else 0
 

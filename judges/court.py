@@ -1,6 +1,7 @@
 """A court: the judge bundles of a campaign's tasks, and every closed trial's judgement kept beside it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +21,7 @@ from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.fold import UnknownTopic
 from sandbox.projection import folded_effects
-from sandbox.records import Record, Said, TrialKey
+from sandbox.records import Record, Said, TrialEnded, TrialKey
 from sandbox.records import decoded as payload_of
 from sandbox.refusals import SandboxFault
 from sandbox.snapshot import Snapshot
@@ -168,6 +169,30 @@ def judgements(store: Store) -> Iterator[Judgement]:
         if content is None:
             raise StreamFault(f"{store.name}: judgement {name} is listed, but not there; restore a copy of the file")
         yield decoded(content)
+
+
+def ensure_ended(store: Store) -> None:
+    """
+    Return if every trial that was judged still has its end.
+
+    Raises:
+        StreamFault: a stream lost its last records; a digest chain alone cannot show that.
+    """
+    for trial in dict.fromkeys(name.partition("/")[0] for name in store.names(KIND)):
+        try:
+            found = UUID(trial)
+        except ValueError:
+            raise StreamFault(f"{store.name}: a judgement names no trial: {trial[:80]!r}; restore a copy") from None
+        ensure_has_end(store, found)
+
+
+def ensure_has_end(store: Store, trial: UUID) -> None:
+    """Return if a trial that was judged has its end; StreamFault if not."""
+    last = store.last(trial)
+    if last is None or not isinstance(payload_of(last), TrialEnded):
+        raise StreamFault(
+            f"{store.name}: trial {trial} was judged, but its last records are gone; restore a copy of the file"
+        )
 
 
 def newest_judgement(store: Store, key: TrialKey) -> Judgement | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from judges.court import judgements
+from judges.lines import printable
 from judges.record import Judgement
 from judges.rubric_calls import JudgeCall, newest_calls
 from sandbox.agents import USER_FAULT
@@ -29,6 +30,7 @@ class Unresolved(Struct, frozen=True):
     stage: str
     """agent, user, trial or judge."""
     message: str
+    """One printable line."""
     retryable: bool
     """Whether the same may succeed without a change."""
 
@@ -104,5 +106,13 @@ def _unjudged(key: TrialKey, judgement: Judgement | None, asked: JudgeCall | Non
 
 def _unresolved(key: TrialKey, fault: str, stage: str, message: str, retryable: bool) -> Unresolved:
     return Unresolved(
-        key.campaign, key.task, key.repetition, key.attempt, str(key.id), fault, stage, message, retryable
+        key.campaign,
+        key.task,
+        key.repetition,
+        key.attempt,
+        str(key.id),
+        printable(fault),
+        stage,
+        printable(message),
+        retryable,
     )

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from judges.court import dialogue_of
-from judges.lines import check_line, conflict_lines, cut, line, shown
+from judges.lines import check_line, conflict_lines, cut, line, printable, shown
 from judges.record import Judgement
 from judges.verdict import Verdict
 from sandbox.domain import Domain
@@ -34,7 +34,11 @@ class Told(Struct, frozen=True):
 
 
 def summary(told: Told, domain: Domain) -> Iterator[str]:
-    """What was said, what the records say, and for each finding the event and the call that wrote it."""
+    """What was said, what the records say, and for each finding the event and the call that wrote it; printable."""
+    return map(printable, _summary(told, domain))
+
+
+def _summary(told: Told, domain: Domain) -> Iterator[str]:
     verdict = told.judgement.verdict
     said = dialogue_of(told.records)
     yield f"task {told.key.task}, repetition {told.key.repetition}, attempt {told.key.attempt}, trial {told.key.id}"
@@ -78,6 +82,10 @@ def timeline(told: Told, domain: Domain) -> Iterator[str]:
 
 def record_line(record: Record, domain: Domain) -> str:
     """A record in one printable line."""
+    return printable(_record_line(record, domain))
+
+
+def _record_line(record: Record, domain: Domain) -> str:
     payload = decoded(record)
     if record.topic not in OWN_TOPICS:
         _, event = event_of(domain, record)

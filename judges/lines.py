@@ -32,18 +32,18 @@ def line(finding: Finding) -> str:
         told = f"{at}: " + (
             "required to be deleted, still there" if finding.kind == "missing" else "deleted, must stay"
         )
-    return told + _writer(finding)
+    return printable(told + _writer(finding))
 
 
 def check_line(check: Check) -> str:
     """One check and its answer."""
-    return f"{check.kind} {check.name}: {check.result}" + (f" ({check.reason})" if check.reason else "")
+    return printable(f"{check.kind} {check.name}: {check.result}" + (f" ({check.reason})" if check.reason else ""))
 
 
 def lines(verdict: Verdict) -> list[str]:
     """A whole verdict: the result, then each check, then each finding, indented."""
     nearest = f"; nearest outcome: {verdict.outcome}" if verdict.result == "fail" and verdict.outcome else ""
-    told = [verdict.result + nearest, *(f"  {check_line(check)}" for check in verdict.checks)]
+    told = [printable(verdict.result + nearest), *(f"  {check_line(check)}" for check in verdict.checks)]
     told += [f"  {conflict}" for conflict in conflict_lines(verdict)]
     return [*told, *(f"    {line(finding)}" for finding in verdict.findings)]
 
@@ -65,10 +65,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
+def printable(text: str) -> str:
+    """One printable line: what packs, agents and models wrote is data, also for a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+
+
 def cut(text: str, widest: int = WIDEST) -> str:
-    """One printable line of bounded width: what an agent wrote is data, also for a terminal."""
-    printable = "".join(c if c.isprintable() else "·" for c in text[: widest + 1])
-    return printable if len(printable) <= widest else printable[: widest - 1] + "…"
+    """One printable line of bounded width."""
+    told = printable(text[: widest + 1])
+    return told if len(told) <= widest else told[: widest - 1] + "…"
 
 
 def _looks_typed(text: str) -> bool:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from judges.expectation import nearest
 from judges.importing import Checked, checked, written_to
+from judges.lines import printable
 from judges.pack import PackTask, tasks_of
 from judges.packs import open_packs
 from sandbox.domain import Domain
@@ -113,9 +114,9 @@ def _tell_left_out(left_out: Sequence[LeftOut], *, is_all: bool) -> None:
     for item in left_out:
         by_reason.setdefault(item.reason, []).append(item.task)
     for reason, tasks in by_reason.items():
-        print(f"left out, {reason}:")
+        print(printable(f"left out, {reason}:"))
         shown = tasks if is_all else tasks[:MOST_LISTED]
         for task in shown:
-            print(f"  {task}")
+            print(printable(f"  {task}"))
         if len(shown) < len(tasks):
             print(f"  and {len(tasks) - len(shown)} more; list them with --all")

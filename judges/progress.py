@@ -10,6 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from judges.lines import printable
 from judges.record import Judgement
 from judges.rubric_calls import JudgeCall
 from judges.spending import Call, calls_among
@@ -74,7 +75,7 @@ class Watch:
             self._bar.update(self._task, advance=0 if is_ours else 1, told=self.told)
         else:
             key, result = closed.key, "" if is_ours else judgement.verdict.result
-            print(f"{key.task}/{key.repetition}  {result:11}  {closed.end.end}", file=sys.stderr)
+            print(f"{printable(key.task)}/{key.repetition}  {result:11}  {closed.end.end}", file=sys.stderr)
 
     def judged(self, call: JudgeCall) -> None:
         """The judge has asked its model."""

@@ -18,6 +18,7 @@ from judges.results.kept import results_in, rows_of
 from judges.rubric_calls import KIND as RUBRIC
 from judges.rubric_calls import JudgeCall, calls_by_trial
 from sandbox.archive import Archive, Seal, domain_of, sealed_in
+from sandbox.contents import content_stream
 from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.projection import trial_row, trial_rows, usage_rows
@@ -32,6 +33,8 @@ from sandbox.views import Views
 
 CHUNK = 500
 """Trials that are written in one transaction."""
+RESULT = '"result":"{}"'
+"""How a judgement's content says its result: a quotation mark inside a text of it has a backslash before it."""
 GOOD = "+"
 """Stands behind a class of refusal of which every call was made good."""
 
@@ -61,13 +64,21 @@ def bring_up(views: Views, store: Store, domain: Domain | None = None) -> None:
 
 def are_behind(views: Views, store: Store) -> bool:
     """
-    Whether the read models are about something else, were made by other rules, or lack a judgement of the store.
+    Whether the read models are about something else, were made by other rules, or say other than the store.
 
-    A process that is killed after it has kept a judgement leaves them so.
+    A process that is killed after it has kept a judgement leaves them without it; and anybody can change a file.
     """
-    if views.is_new or not views.is_about(about(sealed_in(store))):
+    seal = sealed_in(store)
+    if views.is_new or not views.is_about(about(seal)):
         return True
-    return views.last_place() < store.count(KIND)
+    if seal.mounting == "imported":
+        return False
+    if views.last_place() != store.count(KIND) or views.judged_unended():
+        return True
+    unjudged = views.unjudged()
+    if unjudged and any(name.partition("/")[0] in unjudged for name in store.names(KIND)):
+        return True
+    return bool(store.lacking({stream: RESULT.format(result) for stream, result in views.results().items()}))
 
 
 def about(seal: Seal) -> str:
@@ -180,7 +191,8 @@ def bare_verdict(
     kinds = " ".join(sorted({finding.kind for finding in verdict.findings}))
     signed = (signature.name, signature.group, signature.position, signature.reason) if signature else ("", "", 0, "")
     found = (verdict.bundle, verdict.result, verdict.outcome, len(verdict.findings))
-    return VerdictRow(judgement.trial, *found, place, kinds, int(refusal), *signed)
+    kept = content_stream(KIND, judgement.name).hex
+    return VerdictRow(judgement.trial, *found, place, kinds, int(refusal), *signed, kept)
 
 
 def written(declined: Iterable[Declined]) -> str:

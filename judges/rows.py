@@ -1,14 +1,21 @@
 """Stored trials as the result rows of another benchmark, for tools that read those."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from judges.court import judgements
+from msgspec import Struct
+
+from judges.court import kept_bundle
 from judges.lines import lines
-from judges.record import Judgement
+from judges.read_models import is_refusal
+from judges.record import KIND, Judgement
+from judges.record import decoded as judgement_in
 from judges.spending import calls_among
 from sandbox.archive import Archive, Seal
+from sandbox.drafts import draft_beside
 from sandbox.records import (
     End,
     Record,
@@ -21,10 +28,50 @@ from sandbox.records import (
     TrialKey,
     decoded,
 )
-from sandbox.stream import Store
+from sandbox.refusals import UserFault
+from sandbox.store_file import is_store
+from sandbox.stream import Store, StreamFault
+from sandbox.values import canonical
 
 FINISHES: Mapping[End, str] = {"context_overflow": "agent_error", "deadline": "agent_error", "cancelled": "agent_error"}
 """Ends that the other benchmark has no name for; the end itself is in the row's metadata."""
+
+
+class RowsNotWritten(UserFault):
+    """Rows that cannot be written where they should go; nothing of them is left."""
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """
+    Write rows as JSON Lines into a new file, which is there as a whole or not at all; how many there are.
+
+    Raises:
+        RowsNotWritten: something is there already, or the disk says no.
+    """
+    ensure_free(path)
+    draft, count = draft_beside(path), 0
+    try:
+        with draft.open("wb") as file:
+            for row in rows:
+                file.write(canonical(row) + b"\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        ensure_free(path)
+        draft.rename(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RowsNotWritten(f"{path}: cannot be written: {reason}; check the disk and the path") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return count
+
+
+def ensure_free(path: Path) -> None:
+    """Return if nothing is at a path; RowsNotWritten if something is."""
+    if path.exists() or path.is_symlink():
+        what = "is a store" if is_store(path) else "is there already"
+        raise RowsNotWritten(f"{path} {what}; write the rows into another file")
 
 
 def thinkingbox_rows(store: Store, archive: Archive) -> Iterator[dict[str, Any]]:
@@ -33,15 +80,56 @@ def thinkingbox_rows(store: Store, archive: Archive) -> Iterator[dict[str, Any]]
 
     One without a verdict has a `test_result` that says so as a system error, never as a failure.
     """
-    given = {judgement.trial: judgement for judgement in judgements(store)}
+    newest = {name.partition("/")[0]: name for name in store.names(KIND)}
+    refusals = Refusals.kept_in(store, archive.seal)
     for key, records in archive.closed():
         end = decoded(records[-1])
         if isinstance(end, TrialEnded) and end.end != "infrastructure":
-            yield _row(archive.seal, key, records, end, given.get(key.id.hex))
+            name = newest.get(key.id.hex)
+            judgement = None if name is None else _judgement(store, name)
+            yield _row(archive.seal, key, records, end, judgement, is_refusal=refusals.of(key.task, judgement))
+
+
+def _judgement(store: Store, name: str) -> Judgement:
+    content = store.kept(KIND, name)
+    if content is None:
+        raise StreamFault(f"{store.name}: judgement {name} is listed, but not there; restore a copy of the file")
+    return judgement_in(content)
+
+
+class Refusals(Struct, frozen=True):
+    """Which tasks of a campaign are passed by refusing, or by doing nothing."""
+
+    by_bundle: Mapping[str, bool]
+    """As whoever judged a trial saw it."""
+    by_task: Mapping[str, bool]
+    """By the expectation that was kept last."""
+
+    @classmethod
+    def kept_in(cls, store: Store, seal: Seal) -> "Refusals":
+        """Those of a store's campaign."""
+        kept = {name: kept_bundle(store, name) for name in store.names("expectation")}
+        known = {name: bundle for name, bundle in kept.items() if bundle is not None}
+        by_digest = {bundle.task: is_refusal(bundle.expectation) for bundle in known.values()}
+        return cls(
+            {name: is_refusal(bundle.expectation) for name, bundle in known.items()},
+            {task.id: by_digest.get(task.digest, False) for task in seal.tasks},
+        )
+
+    def of(self, task: str, judgement: Judgement | None) -> bool:
+        """Whether a trial's task is one, as its judge saw it."""
+        last = self.by_task[task]
+        return last if judgement is None else self.by_bundle.get(judgement.bundle, last)
 
 
 def _row(
-    seal: Seal, key: TrialKey, records: Sequence[Record], end: TrialEnded, judgement: Judgement | None
+    seal: Seal,
+    key: TrialKey,
+    records: Sequence[Record],
+    end: TrialEnded,
+    judgement: Judgement | None,
+    *,
+    is_refusal: bool,
 ) -> dict[str, Any]:
     finish = "no_user_llm" if "no_user" in end.flags else FINISHES.get(end.end, end.end)
     return {
@@ -59,6 +147,7 @@ def _row(
             "campaign": key.campaign,
             "domain": seal.domain,
             "agent": seal.agent,
+            "refusal": is_refusal,
         },
         "is_system_error": False,
         "finish_reason": finish,

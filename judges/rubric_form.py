@@ -41,6 +41,8 @@ _SPEAKERS = {"assistant": "agent", "user": "customer"}
 _TEXTS = {"answer": "the last message of an agent", "dialogue": "a dialogue between an agent and a customer"}
 _MARKUP = re.compile("[<>\x7f-\x9f\u2028\u2029]")
 """What a model's chat template, or an eye for lines, could take for a boundary."""
+_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inner>.*)\n[ \t]*```\s*", re.DOTALL | re.IGNORECASE)
+"""One fence around all of a reply, as many models write JSON."""
 _UNFINISHED = ("length", "content_filter")
 
 
@@ -108,11 +110,12 @@ def asking_for_form(settings: ModelSettings) -> ModelSettings:
 
 
 def given_in(reply: Reply) -> Given | None:
-    """The answer, if the reply is a whole JSON object of that form and nothing else."""
+    """The answer, if the reply is a whole JSON object of that form and nothing else but one fence around it."""
     if reply.calls or reply.finish in _UNFINISHED:
         return None
+    fenced = _FENCED.fullmatch(reply.text)
     try:
-        pairs = json.loads(reply.text, object_pairs_hook=tuple)
+        pairs = json.loads(fenced["inner"] if fenced else reply.text, object_pairs_hook=tuple)
     except (ValueError, RecursionError):
         return None
     # Pairs, so that a key that comes twice is seen.

@@ -3,31 +3,30 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from judges.campaigns import run_judged, scores_of
 from judges.checking import checked_endpoints, estimated, told_plan
 from judges.configuration import Configuration, load_configuration, scripted
+from judges.court import ensure_ended
 from judges.errors_file import errors_in, write_errors
 from judges.expectation import nearest
 from judges.metrics.counted import counts_of
 from judges.metrics.standing import standings
 from judges.pack_commands import Suite, suites_of
 from judges.progress import Watch
-from judges.rows import thinkingbox_rows
+from judges.rows import ensure_free, thinkingbox_rows, write_rows
 from judges.rubric_calls import calls_in
 from judges.spending import Call, costs_of, told_costs
-from judges.tables import standing_table, wide_console
+from judges.tables import fitted, standing_table, wide_console
 from sandbox.agents import SCRIPTED
 from sandbox.archive import Archive, domain_of
 from sandbox.campaign import MOST_FAULTS
 from sandbox.person import approver_at_terminal
 from sandbox.refusals import UserFault
-from sandbox.store_file import is_store
 from sandbox.stream import Store
-from sandbox.values import canonical
 
 MOST = 10_000
 
@@ -53,7 +52,7 @@ def add_to(commands: Any) -> None:
     rows = commands.add_parser("rows", help="write a store's trials as result rows of another benchmark")
     rows.add_argument("store", type=Path)
     rows.add_argument("--format", choices=["thinkingbox"], default="thinkingbox", help="(default: thinkingbox)")
-    rows.add_argument("-o", "--output", type=Path, required=True, help="a file of JSON Lines")
+    rows.add_argument("-o", "--output", type=Path, required=True, help="a new file of JSON Lines")
     rows.set_defaults(run=_rows)
 
 
@@ -71,6 +70,8 @@ def _run(options: argparse.Namespace) -> int:
     ensure_fits(configuration, suites)
     if options.output and len(suites) > 1:
         raise UserFault(f"{len(suites)} packs go into {len(suites)} stores; leave out -o, or run one pack")
+    for told in unanswered(configuration, suites):
+        print(told, file=sys.stderr)
     return max(_run_suite(options, configuration, suite) for suite in suites)
 
 
@@ -78,6 +79,15 @@ def ensure_fits(configuration: Configuration, suites: Sequence[Suite]) -> None:
     """Return if the gate's rules and the scripts are about what is to run; UserFault names what is not."""
     configuration.ensure_gate_fits([tool for suite in suites for tool in suite.domain.tools])
     configuration.ensure_scripts_fit([item.task.id for suite in suites for item in suite.tasks])
+
+
+def unanswered(configuration: Configuration, suites: Sequence[Suite]) -> Iterator[str]:
+    """A line if nobody is there to answer what some tasks ask a judge."""
+    asking = [item.task.id for suite in suites for item in suite.tasks if item.expectation.rubrics]
+    if asking and configuration.written.judge is None:
+        have, they = ("has", "its") if len(asking) == 1 else ("have", "their")
+        told = f"{len(asking)} task{'s' * (len(asking) > 1)} {have} a rubric and there is no judge: {they} trials"
+        yield f"{told} can only fail or be ungradeable; give --agent a configuration with a `judge`"
 
 
 def configuration_named(name: str, seed: int) -> Configuration:
@@ -118,12 +128,13 @@ def _run_suite(options: argparse.Namespace, configuration: Configuration, suite:
             users=configuration.users(suite.tasks),
         )
     scores = scores_of(path)
-    wide_console().print(standing_table(standings(counts_of(path)), options.k))
+    console = wide_console()
+    console.print(fitted(standing_table(standings(counts_of(path)), options.k), console.width))
     if costs := costs_of(path):
         print(f"cost: {told_costs(costs)}")
     for key in unresolved:
         told = f"no counted trial: {key.task}, repetition {key.repetition}"
-        print(f"{told}; mend the cause, and run again with more --attempts", file=sys.stderr)
+        print(f"{told}; mend the cause, and run again, with more --attempts where they are used up", file=sys.stderr)
     for score in scores:
         if score.ungradeable:
             print(f"no verdict on {score.ungradeable} of {score.trials} trials of {score.task}", file=sys.stderr)
@@ -149,20 +160,19 @@ def _check(options: argparse.Namespace) -> int:
         suites = suites_of(options.domain, options.pack, options.task)
         ensure_fits(configuration, suites)
     trials = sum(len(suite.tasks) for suite in suites) * options.k
-    for line in told_plan(configuration, suites, options.k):
+    for line in (*told_plan(configuration, suites, options.k), *unanswered(configuration, suites)):
         print(line)
-    print(f"price: {estimated(configuration, options.store, trials)}")
+    print(f"price: {estimated(configuration, options.store, trials, sum(len(suite.tasks) for suite in suites))}")
     faults = checked_endpoints(configuration, print)
     return 1 if faults else 0
 
 
 def _rows(options: argparse.Namespace) -> int:
-    if is_store(options.output):
-        raise UserFault(f"{options.output} is a store; write the rows into another file")
+    ensure_free(options.output)
     with Store.open(options.store, read_only=True) as store:
-        rows = [canonical(row) + b"\n" for row in thinkingbox_rows(store, Archive(store, domain_of(store)))]
-    options.output.write_bytes(b"".join(rows))
-    print(f"{len(rows)} rows in {options.output}")
+        ensure_ended(store)
+        count = write_rows(options.output, thinkingbox_rows(store, Archive(store, domain_of(store))))
+    print(f"{count} rows in {options.output}")
     return 0
 
 

@@ -12,6 +12,8 @@ from judges.results.foreign import costs_given
 from judges.results.kept import results_in
 from judges.rubric_calls import calls_in
 from sandbox.archive import Seal, attempts_of, keys_of, sealed_in
+from sandbox.fold import end_of
+from sandbox.in_flight import call_on_the_way
 from sandbox.prices import NO_PRICES, Cost, PriceTable, costs_by_party, total
 from sandbox.records import Record, Replied, TrialKey, Unanswered, decoded
 from sandbox.refusals import UserFault
@@ -58,6 +60,8 @@ def all_calls(store: Store) -> Iterator[Call]:
             if not records:
                 break
             yield from calls_among(records)
+            if end_of(records) is None and (lost := call_on_the_way(records, seal.agent_settings)) is not None:
+                yield lost
     yield from calls_in(store)
 
 
@@ -117,7 +121,10 @@ def _open_calls(store: Store, seal: Seal, views: Views) -> Iterator[Call]:
     begun = set(store.differing({key.id.hex: 0 for key in keys}))
     for key in keys:
         if key.id.hex in begun:
-            yield from calls_among(store.read(key.id))
+            records = store.read(key.id)
+            yield from calls_among(records)
+            if (lost := call_on_the_way(records, seal.agent_settings)) is not None:
+                yield lost
 
 
 def told_costs(costs: Mapping[str, Cost]) -> str:

@@ -1,8 +1,10 @@
 """Tables for the terminal."""
 
+import os
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -11,9 +13,12 @@ from judges.metrics.observed import Tally
 from judges.metrics.rounding import percent
 from judges.metrics.standing import Standing
 from sandbox.prices import Cost
-from sandbox.view_rows import Score
 
 NO_COSTS: Mapping[str, Cost] = {}
+GAP = 2
+"""Characters between two columns of a plain table."""
+WIDE = 200
+"""Characters of a line where there is no terminal."""
 
 
 def standing_table(found: Sequence[Standing], repetitions: int = 0, costs: Mapping[str, Cost] = NO_COSTS) -> Table:
@@ -42,15 +47,6 @@ def spanned(found: Tally) -> str:
     return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
 
 
-def task_table(scores: Sequence[Score]) -> Table:
-    """One line for each agent and task."""
-    table = plain_table("agent", "task", "trials", "passed", "failed", "ungradeable")
-    for score in scores:
-        counts = (counted(score.trials, score.planned), score.passed, score.failed, score.ungradeable)
-        table.add_row(Text(score.agent), Text(score.task), *map(str, counts))
-    return table
-
-
 def counted(trials: int, planned: int) -> str:
     """How many trials count, and of how many if some are missing."""
     return str(trials) if trials == planned else f"{trials} of {planned}"
@@ -64,7 +60,54 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
+def fitted(table: Table, width: int) -> Table | Group:
+    """
+    A plain table for lines of some width: names of columns are folded between words where they have to be.
+
+    Where its cells do not fit even so, each row becomes a block of lines, `name: value`.
+    """
+    heads = [_text(column.header) for column in table.columns]
+    cells = [[_text(cell) for cell in column.cells] for column in table.columns]
+    whole = [max((cell_len(text) for text in (head, *own)), default=0) for head, own in zip(heads, cells, strict=True)]
+    least = [
+        max((cell_len(text) for text in (*head.split(), *own)), default=0)
+        for head, own in zip(heads, cells, strict=True)
+    ]
+    room = width - GAP * (len(heads) - 1)
+    if sum(least) > room:
+        return _turned(heads, list(zip(*cells, strict=True)))
+    widest = next(most for most in range(room, -1, -1) if sum(_capped(whole, least, most)) <= room)
+    for column, characters in zip(table.columns, _capped(whole, least, widest), strict=True):
+        column.width = characters
+    return table
+
+
+def _capped(whole: Sequence[int], least: Sequence[int], most: int) -> list[int]:
+    return [max(low, min(high, most)) for high, low in zip(whole, least, strict=True)]
+
+
+def _text(cell: object) -> str:
+    """What is to be read in a cell: markup or a text."""
+    return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
+
+
+def _turned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Group:
+    lines: list[Text] = []
+    for first, *others in rows:
+        lines.append(Text(f"{heads[0]}: {first}", style="bold"))
+        named = zip(heads[1:], others, strict=True)
+        lines += [Text(f"  {name}: {cell}" if name else f"  {cell}") for name, cell in named]
+    return Group(*lines)
+
+
 def wide_console(least: int = 0) -> Console:
-    """Standard output: as wide as the terminal, or `least`; wide enough for any table where there is no terminal."""
+    """
+    Standard output: as wide as the terminal, or `least`.
+
+    Where there is no terminal, as wide as COLUMNS says, and otherwise wide enough for most tables.
+    """
     console = Console()
-    return Console(width=max(least, console.width) if console.is_terminal else 200)
+    columns = os.environ.get("COLUMNS", "")
+    if console.is_terminal:
+        return Console(width=max(least, console.width))
+    return Console(width=max(least, int(columns)) if columns.isdecimal() and int(columns) else WIDE)

@@ -6,7 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from judges.court import judgements
+from judges.court import ensure_ended, judgements
+from judges.lines import cut
 from replay.calls import Line, Made, Step, calls_in, steps_in
 from replay.trials import Recording
 from sandbox.archive import Archive
@@ -71,7 +72,7 @@ def _ensure_one_task(one: Recording, other: Recording) -> None:
     opened = [decoded(trial.records[0]) for trial in (one, other)]
     told = [(o.domain, o.key.task, o.task_digest, o.layers) for o in opened if isinstance(o, TrialOpened)]
     if told[0] != told[1]:
-        names = [f"{task} of {domain}" for domain, task, _, _ in told]
+        names = [cut(f"{task} of {domain}") for domain, task, _, _ in told]
         if names[0] == names[1]:
             raise UserFault(f"the two trials of task {names[0]} began with other rows or words; compare trials of one")
         raise UserFault(f"the trials are of tasks {names[0]} and {names[1]}; compare trials of one task")
@@ -116,9 +117,11 @@ def tree(archive: Archive, task: str) -> Branch:
 
     Raises:
         UserFault: the campaign has no such task, or no closed trial of it.
+        StreamFault: a judged trial lost its last records.
     """
+    ensure_ended(archive.store)
     if task not in archive.tasks:
-        raise UserFault(f"no task {task!r} in this campaign; it has {', '.join(archive.tasks)}")
+        raise UserFault(f"no task {task!r} in this campaign; it has {', '.join(map(cut, archive.tasks))}")
     results = results_of(archive.store)
     ways = []
     for key, records in archive.closed():
@@ -127,7 +130,7 @@ def tree(archive: Archive, task: str) -> Branch:
             result = "other" if end is None or end.end == "infrastructure" else results.get(key.id.hex, "other")
             ways.append((calls_in(archive.domain, archive.snapshots[task], records), result))
     if not ways:
-        raise UserFault(f"no trial of task {task} has ended yet")
+        raise UserFault(f"no trial of task {cut(task)} has ended yet")
     return _grown(0, (), ways)
 
 

@@ -11,6 +11,7 @@ from judges.lines import cut
 from judges.mutation.stage import Written
 from replay.calls import Line, Made, Step
 from replay.compare import Branch, Counts, Parting, parting, tree
+from replay.printing import say
 from replay.trials import Recording, trial_named
 from sandbox.archive import Archive, domain_of
 from sandbox.fold import end_of
@@ -27,15 +28,19 @@ _WORDS = {
 
 def add_to(commands: Any) -> None:
     """Both."""
-    comparing = commands.add_parser("diff", help="the first step after which two trials of a task differ")
-    comparing.add_argument("store", type=Path)
-    comparing.add_argument("one", help="the beginning of its id, or TASK/REPETITION")
-    comparing.add_argument("other")
+    comparing = commands.add_parser(
+        "diff",
+        help="the first step after which two trials of a task differ",
+        epilog="Exit code: 0 if they do not differ, 1 if they do, 2 if they cannot be compared.",
+    )
+    comparing.add_argument("store", type=Path, help="a campaign's store")
+    comparing.add_argument("one", help="a trial: the beginning of its id, or TASK/REPETITION")
+    comparing.add_argument("other", help="the other trial, named in the same way")
     comparing.add_argument("--store2", type=Path, help="where the other one is (default: the same store)")
     comparing.set_defaults(run=_diff)
     growing = commands.add_parser("tree", help="all trials of a task as a tree, and where passes and failures part")
-    growing.add_argument("store", type=Path)
-    growing.add_argument("task")
+    growing.add_argument("store", type=Path, help="a campaign's store")
+    growing.add_argument("task", help="the id of a task of the campaign")
     growing.set_defaults(run=_tree)
 
 
@@ -52,7 +57,7 @@ def _diff(options: argparse.Namespace) -> int:
     if found is None:
         print("no difference: the same calls, answers and rows")
         return 0
-    print("\n".join(parting_lines(found, trials)))
+    say(parting_lines(found, trials))
     return 1
 
 
@@ -97,7 +102,7 @@ def _json(value: Any) -> str:
 def _tree(options: argparse.Namespace) -> int:
     with Store.open(options.store, read_only=True) as store:
         root = tree(Archive(store, domain_of(store)), options.task)
-    print("\n".join(branch_lines(root)))
+    say(branch_lines(root))
     return 0
 
 

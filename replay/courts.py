@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from judges.court import KeptBundle, evidence_in, kept_bundle
+from judges.lines import cut
 from judges.pack import PackTask
 from judges.verdict import INPUTS, Evidence, JudgeBundle, Verdict, bundle_of
-from replay.trials import Recording
+from replay.trials import Recording, content_of
 from sandbox.archive import Archive
 from sandbox.domain import Domain
 from sandbox.effects import effects_of
@@ -29,7 +30,9 @@ def kept_task(archive: Archive, task: str) -> PackTask:
     public = archive.tasks[task]
     found = [kept.expectation for kept in kept_bundles(archive).values() if kept.task == public.digest]
     if not found:
-        raise UserFault(f"{archive.store.name} keeps no expectation of task {task}, so its trials cannot be judged")
+        raise UserFault(
+            f"{archive.store.name} keeps no expectation of task {cut(task)}, so its trials cannot be judged"
+        )
     return PackTask(public, UserContext(task), found[-1])
 
 
@@ -38,9 +41,7 @@ def furnished(archive: Archive) -> Domain:
     lowest = archive.seal.tasks[0].layers[0]
     if archive.domain.seed.digest == lowest:
         return archive.domain
-    content = archive.store.kept("layer", lowest)
-    assert content is not None, "an archive that could be opened has its layers"
-    rows: Mapping[str, Any] = msgspec.json.decode(content)
+    rows: Mapping[str, Any] = msgspec.json.decode(content_of(archive.store, "layer", lowest))
     return archive.domain.furnished(rows, None)
 
 

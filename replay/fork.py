@@ -10,13 +10,13 @@ from anyio import to_thread
 from msgspec import Struct
 
 from judges.configuration import Configuration, scripted
-from judges.court import Court
+from judges.court import Court, ensure_has_end
 from judges.pack import PackTask
 from judges.record import Judgement
 from replay.calls import names_now, paired
 from replay.courts import furnished, kept_task
 from replay.fork_rules import briefed, ensure_known, gate_of, has_gate, under_seal
-from replay.trials import trial_named
+from replay.trials import judgement_on, trial_named
 from replay.workshop import Workshop, with_names
 from sandbox.agents import SCRIPTED, Agent, PlannedCall, ready
 from sandbox.archive import INTERRUPTED, Archive, attempts_of, domain_of
@@ -67,27 +67,29 @@ def fork_point(store: Store, parent: TrialKey, position: int, edited: str | None
 
     Raises:
         UserFault: there is no such record, a call is unfinished there, or there is no answer to edit; the nearest
-            position that is possible is named.
+            position that is possible is named. Or the edited answer is no JSON.
     """
+    if edited is not None:
+        _ensure_json(edited)
     record = record_at(store, parent.id, position) if position > 0 else None
     try:
+        if position == 0:
+            raise ValueError("position 0 is the snapshot, where nobody has said anything yet")
         if record is None:
             raise ValueError(f"it has no record {position}")
         ensure_complete(record, position)
-        if edited is not None:
-            _ensure_answer(record, position, edited)
+        if edited is not None and not isinstance(decoded(record), ToolReturned | ToolRefused):
+            raise ValueError(f"record {position} is no answer that could be edited")
     except ValueError as fault:
         near = _nearest(spliced(store.read, parent.id), position, answers_only=edited is not None)
         raise UserFault(f"trial {parent.id} cannot be forked at {position}: {fault}; the nearest is {near}") from None
     return ForkPoint(parent.id, parent.task, record, edited)
 
 
-def _ensure_answer(record: Record, position: int, edited: str) -> None:
-    if not isinstance(decoded(record), ToolReturned | ToolRefused):
-        raise ValueError(f"record {position} is no answer that could be edited")
+def _ensure_json(edited: str) -> None:
     try:
         msgspec.json.decode(edited)
-    except msgspec.DecodeError as fault:
+    except (msgspec.DecodeError, RecursionError) as fault:
         raise UserFault(f"the edited answer is no JSON: {fault}; write it as a tool would answer") from None
 
 
@@ -159,6 +161,8 @@ async def _worked(
         spliced_journal = ForkJournal(journal, store.read)
         trial = Trial(key, task, archive.domain, archive.snapshots[task.id], spliced_journal, gate)
         is_there = await to_thread.run_sync(store.has, key.id)
+        if await to_thread.run_sync(judgement_on, store, key) is not None:
+            ensure_has_end(store, key.id)
         if not is_there:
             await fork_trial(store, journal, own, point)
         past = seen_in(await spliced_journal.read(key.id))

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from judges.configuration import Configuration
+from judges.lines import cut
 from judges.pack import PackTask
 from sandbox.archive import Archive
 from sandbox.gate import Approver, Gate, GateSettings
@@ -76,8 +77,8 @@ def briefed(archive: Archive, item: PackTask, packed: Sequence[PackTask]) -> Pac
         if one.task.digest == sealed.digest and sealed.user in ("", digest_of(one.user)):
             return PackTask(item.task, one.user, item.expectation)
     raise UserFault(
-        f"a store does not keep what the user of {item.task.id} knows, and no task at hand is the one that was sealed; "
-        f"name its pack with --pack"
+        f"a store does not keep what the user of {cut(item.task.id)} knows, and no task at hand is the one "
+        f"that was sealed; name its pack with --pack"
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from judges.lines import shown
+from judges.lines import printable
 from replay.ledger import Group, Ledger, Standing
 
 SHOWN_TRIALS = 3
@@ -76,6 +76,9 @@ def remarks(ledger: Ledger, *, mixed: bool) -> Iterator[str]:
         count = sum((flip.trial.before, flip.trial.after) == (before, after) for flip in ledger.flips)
         changes.append(f"{count} {before} → {after}")
     yield "; ".join(changes)
+    broken = sum(not trial.is_counted for one in ledger.heard for trial in one.trials)
+    if broken:
+        yield f"{broken} of the {ledger.trials} are attempts that broke, which enter no rate and no row of the table"
     if ledger.ungradeable:
         yield f"{ledger.ungradeable} trials are ungradeable now; they count as not passed"
     for told, tasks in (("before", ledger.mixed_before), ("now", ledger.mixed)):
@@ -131,7 +134,7 @@ def _percent(rate: float | None) -> str:
 
 def _printable(text: str) -> str:
     """Names come from stores and packs: data, also for a terminal."""
-    return text if text.isprintable() else shown(text)
+    return printable(text)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

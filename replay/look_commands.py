@@ -10,6 +10,7 @@ from typing import Any
 
 from replay.look import Blamed, Shown, blamed, shown
 from replay.origin import split_place
+from replay.printing import say
 from replay.stored import StoredTrial, frames_path, opened_trial, split_position
 from replay.told import blamed_lines, shown_lines
 from sandbox.archive import domain_of
@@ -24,19 +25,19 @@ TRIAL = "the beginning of its id, or TASK/REPETITION; with @n as it was at posit
 def add_to(commands: Any) -> None:
     """`show`, `blame` and `step`."""
     showing = commands.add_parser("show", help="a trial at any position: rows, what changed, what was said")
-    showing.add_argument("store", type=Path)
+    showing.add_argument("store", type=Path, help="a campaign's store")
     showing.add_argument("trial", help=TRIAL)
     showing.add_argument("--table", default="", help="all rows of this table instead of the effects so far")
     showing.add_argument("--json", action="store_true", help="everything as JSON")
     showing.set_defaults(run=_show)
     blaming = commands.add_parser("blame", help="who wrote a field, and where the agent first saw the value")
-    blaming.add_argument("store", type=Path)
+    blaming.add_argument("store", type=Path, help="a campaign's store")
     blaming.add_argument("trial", help=TRIAL)
-    blaming.add_argument("field", metavar="TABLE/KEY/FIELD")
+    blaming.add_argument("field", metavar="TABLE/KEY/FIELD", help="a field of a row, such as zendesk_tickets/7/status")
     blaming.add_argument("--json", action="store_true", help="everything as JSON")
     blaming.set_defaults(run=_blame)
     stepping = commands.add_parser("step", help="walk through a trial in the terminal, record by record")
-    stepping.add_argument("store", type=Path)
+    stepping.add_argument("store", type=Path, help="a campaign's store")
     stepping.add_argument("trial", help=TRIAL)
     stepping.set_defaults(run=_step)
 
@@ -76,7 +77,7 @@ def _step(options: argparse.Namespace) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserFault("step walks in a terminal, and this is none; use: trialbox show STORE TRIAL@n")
     with looked_at(options.store, options.trial) as (trial, at):
-        app = StepApp(trial, at if split_position(options.trial)[1] is not None else 1)
+        app = StepApp(trial, at if split_position(options.trial)[1] is not None else min(1, at))
         app.run()
         if app.fault is not None:
             raise app.fault
@@ -88,4 +89,4 @@ def _print(told: Shown | Blamed, as_json: bool) -> None:
     if as_json:
         print(json.dumps(plain(told), indent=2))
     else:
-        print("\n".join(shown_lines(told) if isinstance(told, Shown) else blamed_lines(told)))
+        say(shown_lines(told) if isinstance(told, Shown) else blamed_lines(told))

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from judges.lines import shown
+from judges.court import ensure_ended
+from judges.lines import cut, shown
+from replay.printing import say
 from replay.prove import ReplayDiffers, Version, prove
 from replay.trials import closed_forks, trial_named
 from sandbox.archive import Archive, domain_of
@@ -40,7 +42,7 @@ class Replayed(Struct, frozen=True):
 def add_to(commands: Any) -> None:
     """`replay`."""
     replaying = commands.add_parser("replay", help="execute recorded calls again, and name the first that differs")
-    replaying.add_argument("store", type=Path)
+    replaying.add_argument("store", type=Path, help="a campaign's store")
     replaying.add_argument("trial", nargs="?", help="the beginning of its id, or TASK/REPETITION (default: all)")
     replaying.add_argument("--json", action="store_true", help="the report as JSON")
     replaying.set_defaults(run=_replay)
@@ -52,14 +54,13 @@ def _replay(options: argparse.Namespace) -> int:
         found = [replayed(archive, key, records) for key, records in _chosen(archive, options.trial)]
     differing = [one for one in found if not one.is_same]
     if options.json:
-        print(json.dumps(as_values(found), indent=2, ensure_ascii=False))
+        print(json.dumps(as_values(found), indent=2))
     elif options.trial and differing:
-        print("\n".join(block(differing[0])))
+        say(block(differing[0]))
     else:
-        for one in differing:
-            print(line(one))
         calls = sum(one.calls for one in found)
-        print(f"{len(found)} trials, {calls} calls executed again; {len(differing)} of the trials differ")
+        total = f"{len(found)} trials, {calls} calls executed again; {len(differing)} of the trials differ"
+        say([*map(line, differing), total])
     return 1 if differing else 0
 
 
@@ -68,6 +69,7 @@ def _chosen(archive: Archive, name: str | None) -> Iterator[tuple[TrialKey, list
         trial = trial_named(archive, name)
         yield trial.key, trial.records
         return
+    ensure_ended(archive.store)
     yield from archive.closed()
     yield from ((fork.key, fork.records) for fork in closed_forks(archive))
 
@@ -85,7 +87,7 @@ def replayed(archive: Archive, key: TrialKey, records: list[Record]) -> Replayed
 
 def line(one: Replayed) -> str:
     """A trial in one line."""
-    at = f"{one.key.task}/{one.key.repetition}, attempt {one.key.attempt}, trial {str(one.key.id)[:8]}"
+    at = f"{cut(one.key.task)}/{one.key.repetition}, attempt {one.key.attempt}, trial {str(one.key.id)[:8]}"
     if one.fault:
         return f"{at}: cannot be read: {shown(one.fault)}"
     if one.difference is None:

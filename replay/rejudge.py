@@ -13,14 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from judges.blame import with_blame
-from judges.court import effects_or_fault, evidence_in, keep_bundle, keep_judgements
+from judges.court import effects_or_fault, ensure_ended, evidence_in, keep_bundle, keep_judgements
 from judges.expectation import Expectation
 from judges.read_models import Projector, bare_verdict, is_refusal
 from judges.record import KIND, Judgement, inputs_of
-from judges.record import decoded as judgement_of
 from judges.verdict import INPUTS, Evidence, JudgeBundle, RubricAnswer, Verdict, bundle_of, judged
 from replay.causes import Causes, findings_at
 from replay.courts import furnished
+from replay.trials import judgement_named
 from sandbox.archive import Archive, attempts_of, keys_of
 from sandbox.effects import decode_effects
 from sandbox.records import Record, TrialEnded, TrialKey, decoded
@@ -89,9 +89,11 @@ class Rehearing:
 
     Raises:
         TaskInvalid: an expectation cannot be met on the sealed rows; the text says why.
+        StreamFault: a judged trial lost its last records.
     """
 
     def __init__(self, archive: Archive, expectations: Mapping[str, Expectation]) -> None:
+        ensure_ended(archive.store)
         self.archive = archive
         self.domain = furnished(archive)
         self.bundles: dict[str, JudgeBundle] = {
@@ -160,9 +162,7 @@ class Docket:
     def judgements(self, trial: str) -> Iterator[Judgement]:
         """All on one trial, the newest first."""
         for name in reversed(self.names.get(trial, [])):
-            content = self.store.kept(KIND, name)
-            if content is not None:
-                yield judgement_of(content)
+            yield judgement_named(self.store, name)
 
     def newest_name(self, trial: str) -> str:
         """Of the judgement that counts; empty if there is none."""

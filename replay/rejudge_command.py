@@ -10,11 +10,14 @@ from typing import Any
 from msgspec import Struct
 from rich.console import Console
 
+from judges.lines import cut, printable
 from judges.pack import PackTask, tasks_in, tasks_of
 from judges.packs import open_pack
 from judges.read_models import bring_up, views_path
+from judges.store_paths import stores_among
 from replay.ledger import Heard, Ledger, ledger_of
 from replay.ledger_told import as_values, markdown, tables
+from replay.printing import say
 from replay.rejudge import Chosen, Docket, Rehearing, closed_keys, rejudged
 from sandbox.archive import Archive, domain_of, sealed_in
 from sandbox.domain import Domain
@@ -28,7 +31,7 @@ from sandbox.views import Views
 def add_to(commands: Any) -> None:
     """`rejudge`."""
     judging = commands.add_parser("rejudge", help="judge stored trials again and list the verdicts that flip, and why")
-    judging.add_argument("store", type=Path, nargs="+")
+    judging.add_argument("store", type=Path, nargs="+", help="a campaign's store")
     judging.add_argument("--pack", help="a pack or domain with the expectations (default: the store's own domain)")
     judging.add_argument("--task-folder", type=Path, help="a folder of task files with the expectations")
     judging.add_argument(
@@ -46,8 +49,9 @@ def add_to(commands: Any) -> None:
 def _rejudge(options: argparse.Namespace) -> int:
     if options.pack and options.task_folder:
         raise UserFault("--pack and --task-folder both bring expectations; give one of them")
-    _ensure_there(options.store, options.task, options.trial)
-    given = [(path, today_for(path, options.pack, options.task_folder)) for path in options.store]
+    paths = stores_among(options.store)
+    _ensure_there(paths, options.task, options.trial)
+    given = [(path, today_for(path, options.pack, options.task_folder)) for path in paths]
     chosen = _chosen(options.task, options.trial)
     heard = [heard_again(path, today, chosen=chosen, is_dry=options.dry_run) for path, today in given]
     ledger = ledger_of(heard)
@@ -57,13 +61,14 @@ def _rejudge(options: argparse.Namespace) -> int:
 
 def _print(ledger: Ledger, options: argparse.Namespace) -> None:
     if options.json:
-        print(json.dumps(as_values(ledger, mixed=options.mixed), indent=2, ensure_ascii=False))
+        print(json.dumps(as_values(ledger, mixed=options.mixed), indent=2))
     elif options.markdown:
-        print("\n".join(markdown(ledger, mixed=options.mixed)))
+        say(markdown(ledger, mixed=options.mixed))
     else:
         console = Console()
         for part in tables(ledger, mixed=options.mixed):
-            console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+            told = printable(part) if isinstance(part, str) else part
+            console.print(told, markup=False, highlight=False, soft_wrap=isinstance(part, str))
         if options.dry_run:
             console.print("nothing was written")
 
@@ -117,7 +122,9 @@ def today_for(path: Path, pack: str | None = None, folder: Path | None = None) -
         domain, items = _today(store, pack, folder)
         archive, tasks = Archive(store, domain), {item.task.id: item for item in items}
         if not tasks.keys() & archive.tasks.keys():
-            told = f"{path} holds trials of {', '.join(archive.tasks)}; no expectation of these is there today"
+            told = (
+                f"{path} holds trials of {', '.join(map(cut, archive.tasks))}; no expectation of these is there today"
+            )
             raise UserFault(f"{told}; name where they are with --pack or --task-folder")
         _rehearing(archive, tasks)
         return Today(domain, tasks)

@@ -8,6 +8,7 @@ from typing import Any
 from judges.lines import cut
 from replay.calls import Made
 from replay.point_of_no_return import NoReturn, point_of_no_return
+from replay.printing import say
 from replay.repair import Change, Repair, repaired
 from replay.trials import trial_named
 from replay.workshop import Workshop
@@ -20,7 +21,7 @@ def add_to(commands: Any) -> None:
     repairing = commands.add_parser("repair", help="the smallest change of a trial's calls that makes it pass")
     turning = commands.add_parser("no-return", help="the last position from which a trial could still have passed")
     for parser, run in ((repairing, _repair), (turning, _no_return)):
-        parser.add_argument("store", type=Path)
+        parser.add_argument("store", type=Path, help="a campaign's store")
         parser.add_argument("trial", help="the beginning of its id, or TASK/REPETITION")
         parser.set_defaults(run=run)
 
@@ -30,7 +31,7 @@ def _repair(options: argparse.Namespace) -> int:
         archive = Archive(store, domain_of(store))
         trial = trial_named(archive, options.trial)
         found = repaired(Workshop(archive, trial.key.task), trial)
-    print("\n".join(repair_lines(found)))
+    say(repair_lines(found))
     return 0 if found.passed or found.changes else 1
 
 
@@ -66,7 +67,7 @@ def _no_return(options: argparse.Namespace) -> int:
         archive = Archive(store, domain_of(store))
         trial = trial_named(archive, options.trial)
         found = point_of_no_return(Workshop(archive, trial.key.task), trial)
-    print("\n".join(no_return_lines(found)))
+    say(no_return_lines(found))
     return 0 if found.position else 1
 
 

@@ -1,6 +1,5 @@
 """Seal: a whole campaign as one file, from which anybody can compute its score again; and back into a store."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from judges.court import ensure_ended
 from judges.verdict import code_digest
 from replay.redact import Redaction
 from replay.sealed_file import About, Part, SealBroken, SealedFile, Versions, open_sealed, write_sealed
@@ -20,9 +20,11 @@ from replay.sealed_store import (
     index_part,
     trial_part,
 )
+from replay.trials import content_of
 from sandbox.archive import Archive, Seal, attempts_of, domain_of, keys_of, recorded_in, sealed_in
 from sandbox.contents import content_records, content_stream, index_records, index_stream
 from sandbox.continuity import Tail
+from sandbox.drafts import draft_beside
 from sandbox.fold import end_of
 from sandbox.lineage import forks
 from sandbox.records import Record, TrialKey
@@ -53,9 +55,11 @@ def seal(store: Store, path: Path, *, redact_texts: bool = False) -> Sealed:
 
     Raises:
         UserFault: the file is there already, or a closed trial has not been judged.
+        StreamFault: a judged trial lost its last records, or something is listed that is not there.
     """
     if path.exists():
         raise UserFault(f"{path} is there already; what is sealed is not overwritten, so choose another name")
+    ensure_ended(store)
     campaign = recorded_in(store)
     keys = _keys(store, campaign)
     _ensure_judged(store, keys)
@@ -124,8 +128,7 @@ def _parts(store: Store, keys: Sequence[TrialKey], redact_texts: bool) -> Iterat
         elif kind == "index":
             yield part, canonical(names[name])
         else:
-            content = store.kept(kind, name)
-            assert content is not None, "what is listed is kept in the same commit"
+            content = content_of(store, kind, name)
             redaction = redactions.get(name.partition("/")[0]) if kind in ("judgement", "rubric") else None
             yield part, redaction.in_json(content) if redaction else content
 
@@ -156,7 +159,7 @@ def unseal(path: Path, output: Path) -> int:
             raise SealBroken(f"{path}: {fault}; nothing is imported")
         if file.manifest.about.redacted:
             raise SealBroken(f"{path}: its texts were redacted, so no whole store can be made; use trialbox verify")
-        draft = output.with_name(f".{output.name}.{os.getpid()}")
+        draft = draft_beside(output)
         try:
             count = _imported(file, draft)
             draft.rename(output)

@@ -10,28 +10,34 @@ from rich.console import Console
 from judges.lines import cut
 from judges.metrics.standing import standings
 from judges.tables import standing_table
-from replay.seal import seal, unseal
+from replay.printing import say
+from replay.seal import Sealed, seal, unseal
 from replay.verify import Verification, verified
 from sandbox.stream import Store
 
 MOST_FAULTS = 20
 """That are printed."""
 WIDEST = 400
+REDACTED = (
+    "digests instead of what was said and written in trials; what belongs to the tasks stays in clear: goals, "
+    "policies, seed rows, expectations with their outcomes and golden texts, and what findings say was required"
+)
+"""Of `--redact texts`: what it leaves out, and what it does not."""
 
 
 def add_to(commands: Any) -> None:
     """All three."""
     sealing = commands.add_parser("seal", help="put a whole campaign into one file that anybody can verify")
-    sealing.add_argument("store", type=Path)
+    sealing.add_argument("store", type=Path, help="a campaign's store")
     sealing.add_argument("-o", "--output", type=Path, required=True, help="the file")
-    sealing.add_argument("--redact", choices=["texts"], help="leave out what was said and written, but for its digests")
+    sealing.add_argument("--redact", choices=["texts"], help=REDACTED)
     sealing.set_defaults(run=_seal)
     checking = commands.add_parser("verify", help="check a sealed campaign, and compute its score again")
-    checking.add_argument("file", type=Path)
+    checking.add_argument("file", type=Path, help="a sealed campaign")
     checking.add_argument("--root", default="", metavar="DIGEST", help="the root digest that it is to have")
     checking.set_defaults(run=_verify)
     opening = commands.add_parser("unseal", help="make a store again from a sealed campaign")
-    opening.add_argument("file", type=Path)
+    opening.add_argument("file", type=Path, help="a sealed campaign")
     opening.add_argument("-o", "--output", type=Path, required=True, help="the store")
     opening.set_defaults(run=_unseal)
 
@@ -39,18 +45,23 @@ def add_to(commands: Any) -> None:
 def _seal(options: argparse.Namespace) -> int:
     with Store.open(options.store, read_only=True) as store:
         sealed = seal(store, options.output, redact_texts=options.redact == "texts")
-    print(f"{sealed.trials} trials in {options.output}, {options.output.stat().st_size:,} bytes")
-    if sealed.missing:
-        print(f"{len(sealed.missing)} repetitions have no trial that counts: {', '.join(sealed.missing)}")
-    print(f"root digest {sealed.root}")
+    say(sealed_lines(sealed, options.output))
     return 0
+
+
+def sealed_lines(sealed: Sealed, path: Path) -> Iterator[str]:
+    """What was sealed, in words."""
+    yield f"{sealed.trials} trials in {path}, {path.stat().st_size:,} bytes"
+    if sealed.missing:
+        yield f"{len(sealed.missing)} repetitions have no trial that counts: {', '.join(sealed.missing)}"
+    yield f"root digest {sealed.root}"
 
 
 def _verify(options: argparse.Namespace) -> int:
     found = verified(options.file, options.root)
     if found.counts:
         Console().print(standing_table(standings(found.counts)))
-    print("\n".join(told(found, root_is_known=bool(options.root))))
+    say(told(found, root_is_known=bool(options.root)))
     return 0 if found.is_verified else 1
 
 

@@ -1,6 +1,5 @@
 """Sealed files: zip archives whose bytes depend on their parts alone, under a manifest with a digest of each part."""
 
-import os
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 from msgspec import Struct
 
+from sandbox.drafts import draft_beside
 from sandbox.refusals import UserFault
 from sandbox.values import canonical, digest
 
@@ -69,7 +69,7 @@ def write_sealed(path: Path, about: About, parts: Iterable[Part]) -> str:
         parts: in the order of their names.
     """
     digests: list[tuple[str, str]] = []
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_beside(path)
     try:
         with zipfile.ZipFile(draft, "w") as archive:
             for name, content in parts:
@@ -192,6 +192,8 @@ def open_sealed(path: Path) -> Iterator[SealedFile]:
     Raises:
         SealBroken: it is none, or so damaged that nothing can be read from it.
     """
+    if path.exists() and not path.is_file():
+        raise SealBroken(f"{path}: is no regular file, so it can be no sealed campaign: check the path")
     try:
         archive = zipfile.ZipFile(path)
     except FileNotFoundError:

@@ -7,11 +7,12 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.events import Resize
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from judges.lines import cut, line
+from judges.lines import cut, line, printable
 from replay.keyframes import EVENT, EVERY, kind_of
 from replay.look import blamed, distances_of, head_of
 from replay.step_panels import call_text, changes_text, dialogue_text, event_text, fields_of, head_text, records_text
@@ -25,17 +26,21 @@ from sandbox.store_file import StreamFault
 KEYS = """\
 j ↓   next record             k ↑   previous record
 PgDn  ten records on          PgUp  ten records back
-g     first record            G     last record
+g     first record            G     last record; :0 is the snapshot before the first
 n     next change             N     previous change
 r     next refusal            f     next finding
 l →   next field              h ←   previous field
 b     who wrote the selected field, and where the agent saw the value
 e     effects so far, and the distance to each accepted outcome
 :     jump to a position      /     search in all texts; empty: again
-?     this help               q     quit"""
+?     this help               q     quit, as Ctrl-C does
+►     stands at the events that findings point at"""
+LEAST_WIDTH, LEAST_HEIGHT = 40, 16
+"""Columns and lines below which panels show little but their headings."""
 HINT = "j/k step  n/N change  r refusal  f finding  h/l field  b blame  : /  ? help  q quit"
 MOST_LINES = 400
 """Effects that the list on `e` shows."""
+START = "the snapshot, before the first record"
 NEAR = 1
 """Keyframes away that a line of the dialogue is looked for."""
 SHORT = 5 * EVERY
@@ -54,7 +59,7 @@ class Sheet(ModalScreen[None]):
 
     def __init__(self, lines: Iterable[str]) -> None:
         super().__init__()
-        self.text = "\n".join(lines)
+        self.text = "\n".join(map(printable, lines))
 
     def compose(self) -> ComposeResult:
         """The lines alone."""
@@ -94,6 +99,9 @@ class StepApp(App[None]):
     #changes { height: 4fr; text-wrap: nowrap; text-overflow: ellipsis; }
     #left { width: 1fr; margin-right: 1; }
     #right { width: 1fr; }
+    #small { display: none; }
+    .-small > * { display: none; }
+    .-small > #small { display: block; }
     """
     TITLE = "trialbox step"
     AUTO_FOCUS = None
@@ -118,6 +126,7 @@ class StepApp(App[None]):
         Binding("question_mark", "help"),
         Binding("escape", "leave"),
         Binding("q", "quit"),
+        Binding("ctrl+c", "quit", priority=True),
     ]
 
     def __init__(self, trial: StoredTrial, position: int = 1) -> None:
@@ -126,7 +135,7 @@ class StepApp(App[None]):
         self.timeline = trial.timeline
         self.head = head_of(trial)
         self.marked = frozenset(finding.position for finding in self.head.findings)
-        self.position = min(max(position, 1), self.timeline.length)
+        self.position = min(max(position, 0), self.timeline.length)
         self.selected = 0
         self.fields = fields_of(())
         self.wanted = ""
@@ -144,6 +153,7 @@ class StepApp(App[None]):
                 yield Static(id="dialogue", classes="panel")
                 yield Static(id="call", classes="panel")
                 yield Panel(id="changes", classes="panel")
+        yield Static(f"too small: make it {LEAST_WIDTH} × {LEAST_HEIGHT} at least; q quits", id="small")
         yield Static(id="foot")
         yield Input(id="prompt")
 
@@ -155,6 +165,11 @@ class StepApp(App[None]):
         self.tell(HINT if self.head.fold == "same" else DIFFERS)
         self.call_after_refresh(self.arrive, self.position)
 
+    def on_resize(self, event: Resize) -> None:
+        """Say so where there is no room for the panels."""
+        is_small = event.size.width < LEAST_WIDTH or event.size.height < LEAST_HEIGHT
+        self.screen_stack[0].set_class(is_small, "-small")
+
     def on_panel_resized(self) -> None:
         """Fill the panels anew."""
         self.draw()
@@ -163,7 +178,7 @@ class StepApp(App[None]):
         """Go to a position that is there, and show it; a damaged stream ends the walk."""
         try:
             self.position = position
-            self.fields = fields_of(self.timeline.changed_by(position))
+            self.fields = fields_of(self.timeline.changed_by(position) if position else ())
             self.selected = 0
             self.draw()
         except (UnknownTopic, StreamFault, UserFault) as fault:
@@ -186,15 +201,14 @@ class StepApp(App[None]):
     def draw(self) -> None:
         """Fill the panels."""
         timeline, position, domain = self.timeline, self.position, self.trial.domain
-        record = timeline.record(position)
+        record = timeline.record(position) if position else None
         height = self.query_one("#records").content_size.height
         first = max(1, min(position - height // 2, timeline.length - height + 1))
         window = timeline.window(first, first + height - 1)
-        payload = payload_of(record, domain)
         changes = changes_text(self.fields, self.selected, self.query_one("#changes").content_size.height)
-        self.put("head", head_text(self.head, position, record.time, self.distance()))
+        self.put("head", head_text(self.head, position, record.time if record else "", self.distance()))
         self.put("records", records_text(window, position, self.marked, domain))
-        self.put("event", event_text(record.topic, payload))
+        self.put("event", event_text(record.topic, payload_of(record, domain)) if record else Text(START, "dim"))
         self.put("dialogue", dialogue_text(timeline.dialogue(position, within=NEAR), position))
         self.put("call", call_text(timeline.call_before(position)))
         self.put("changes", changes)
@@ -220,7 +234,7 @@ class StepApp(App[None]):
     def action_step(self, by: int) -> None:
         """Some records on or back."""
         end = self.timeline.length
-        self.move(min(max(self.position + by, 1), end), "")
+        self.move(min(max(self.position + by, min(self.position, 1)), end), "")
 
     def action_go(self, position: int) -> None:
         """To the first record, or with -1 to the last."""
@@ -277,7 +291,7 @@ class StepApp(App[None]):
     def action_ask(self, sign: str) -> None:
         """Ask for a position or a text."""
         prompt = self.query_one(Input)
-        wanted = f"position, 1 to {self.timeline.length}" if sign == ":" else "text, whatever its case"
+        wanted = f"position, 0 to {self.timeline.length}" if sign == ":" else "text, whatever its case"
         self.tell(f"{sign} {wanted}; Enter goes there, Esc leaves")
         self.asking = sign
         prompt.value = ""
@@ -304,5 +318,5 @@ class StepApp(App[None]):
     def jump(self, given: str) -> None:
         """Go to a position that was typed."""
         end = self.timeline.length
-        is_there = given.isascii() and given.isdigit() and 1 <= int(given[:12]) <= end
-        self.move(int(given[:12]) if is_there else None, f"no record {given!r}; there are 1 to {end}")
+        is_there = given.isascii() and given.isdigit() and int(given[:12]) <= end
+        self.move(int(given[:12]) if is_there else None, f"no position {given!r}; there are 0 (the start) to {end}")

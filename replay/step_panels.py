@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from rich.text import Text
 
 from judges.explain import record_line
-from judges.lines import cut, shown
+from judges.lines import cut, printable, shown
 from replay.keyframes import CALL, EVENT, REFUSAL, SAID, kind_of
 from replay.look import Head
 from replay.timeline import CallSeen, Line
@@ -49,7 +49,7 @@ def _fields(effect: Effect) -> Iterator[Field]:
 def head_text(head: Head, position: int, time: str, distance: str) -> Text:
     """One line: where in which trial."""
     text = Text(no_wrap=True)
-    text.append(f"{head.task}/{head.repetition} ", "bold")
+    text.append(f"{cut(head.task)}/{head.repetition} ", "bold")
     text.append(head.verdict or "not judged", VERDICTS.get(head.verdict, "bold yellow"))
     text.append(f"  {position}/{head.records}", "bold")
     text.append(f"  {time}  {distance}")
@@ -62,7 +62,7 @@ def records_text(records: Sequence[Record], current: int, marked: frozenset[int]
     lines = []
     for record in records:
         mark = "►" if record.position in marked else " "
-        line = Text(f"{mark}{record.position:{width}} {record_line(record, domain).lstrip()}")
+        line = Text(f"{mark}{record.position:{width}} {printable(record_line(record, domain)).lstrip()}")
         line.stylize(STYLES.get(kind_of(record), "dim"))
         if record.position == current:
             line.stylize(CURRENT)
@@ -90,6 +90,9 @@ def call_text(call: CallSeen | None) -> Text:
     text.append(cut(call.arguments, LONGEST))
     if not call.answer_position:
         return text.append("\nno answer is recorded", "dim")
+    if call.edited:
+        text.append(f"\n{call.answer_position} = ", "bold").append(cut(call.edited, LONGEST))
+        text.append("\nedited: this is what the agent saw; recorded before:", "yellow")
     sign = f"! {call.refusal}: " if call.refusal else "= "
     text.append(f"\n{call.answer_position} {sign}", "bold red" if call.refusal else "bold")
     return text.append(cut(call.answer, LONGEST))
@@ -115,7 +118,7 @@ def changes_text(fields: Sequence[Field], selected: int, height: int) -> Text:
     for place, field in enumerate(fields):
         if (field.table, field.key) != row:
             row = (field.table, field.key)
-            lines.append(Text(f"{field.table} {cut(field.key, 60)} {field.op}", "bold green"))
+            lines.append(Text(f"{cut(field.table)} {cut(field.key, 60)} {field.op}", "bold green"))
         if place == selected:
             at = len(lines)
         lines.append(_field_text(field, is_selected=place == selected))

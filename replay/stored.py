@@ -8,21 +8,20 @@ import msgspec
 from msgspec import Struct
 
 from judges.compare import Comparison, Required
-from judges.court import newest_judgement
 from judges.expectation import Expectation
-from judges.naming import key_named
 from judges.outcome import Outcome
 from judges.public import RequiredState
 from judges.record import Judgement
 from judges.verdict import required_of
 from replay.keyframes import Recorded
 from replay.timeline import StoredStream, Timeline
+from replay.trials import judgement_on, key_of
 from sandbox.archive import Archive
 from sandbox.domain import Domain
 from sandbox.effects import Effects, effects_digest
 from sandbox.lineage import Fork, forks, record_at, shifted
 from sandbox.records import Forked, Record, TrialEnded, TrialKey, TrialOpened, decoded
-from sandbox.refusals import SandboxFault, UserFault
+from sandbox.refusals import UserFault
 from sandbox.store_file import StreamFault
 from sandbox.stream import Store
 from sandbox.values import digest_of
@@ -113,9 +112,10 @@ def opened_trial(store: Store, domain: Domain, name: str, frames: Path | None = 
 
     Raises:
         UserFault: no trial, or several, go by that name.
+        StreamFault: it was judged, and its last records, or all of them, or the judgement, are gone.
     """
     archive = Archive(store, domain)
-    key = key_named(archive, name)
+    key = key_of(archive, name)
     stream = stream_of(store, key.id)
     snapshot = archive.snapshots[key.task]
 
@@ -126,8 +126,8 @@ def opened_trial(store: Store, domain: Domain, name: str, frames: Path | None = 
     first, last = timeline.record(1), stream.last()
     opened, end = decoded(first), None if last is None else decoded(last)
     if not isinstance(opened, TrialOpened):
-        raise SandboxFault(f"trial {key.id} does not begin with {TrialOpened.__name__}")
-    judgement = newest_judgement(store, key)
+        raise StreamFault(f"trial {key.id} does not begin as a trial does; restore a copy of the file")
+    judgement = judgement_on(store, key)
     outcomes = kept_outcomes(store, judgement, archive.tasks[key.task].digest)
     required = None
     if outcomes is not None:

@@ -23,7 +23,7 @@ from sandbox.declarations import Row
 from sandbox.domain import Domain
 from sandbox.effects import Effects, effects_of
 from sandbox.fold import Fold, Write, event_of
-from sandbox.records import Record, Said, ToolCalled, ToolRefused, ToolReturned, decoded
+from sandbox.records import Edited, Record, Said, ToolCalled, ToolRefused, ToolReturned, decoded
 from sandbox.refusals import UserFault
 from sandbox.snapshot import Overlay, Snapshot
 from sandbox.stream import Store
@@ -66,6 +66,8 @@ class CallSeen(Struct, frozen=True):
     answer: str
     refusal: str
     """The class of the refusal; empty for a success."""
+    edited: str = ""
+    """In a fork: what the agent saw instead of the answer, as JSON text; empty if it saw the answer."""
 
 
 class RowWrite(Struct, frozen=True):
@@ -182,7 +184,8 @@ class Timeline:
             text = payload.result
         elif isinstance(payload, ToolRefused):
             text, refusal = payload.message, payload.refusal
-        return CallSeen(start, called.number, called.tool, called.arguments, place, text, refusal)
+        edited = self._edited(place)
+        return CallSeen(start, called.number, called.tool, called.arguments, place, text, refusal, edited)
 
     def call_before(self, position: int) -> CallSeen | None:
         """The call at a position, or else the last one before it."""
@@ -302,6 +305,11 @@ class Timeline:
             return None
         record = self.record(place)
         return record if record.cause == start else None
+
+    def _edited(self, place: int) -> str:
+        """What stands in for the answer at a position: a fork says so right after it."""
+        after = decoded(self.record(place + 1)) if 0 < place < self.length else None
+        return after.result if isinstance(after, Edited) and after.position == place else ""
 
     def _span(self, number: int) -> list[Record]:
         """The records of a span; the last two that were asked for are kept."""

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from judges.lines import WIDEST, cut, shown
+from judges.lines import WIDEST, cut, printable, shown
 from judges.lines import line as finding_line
 from replay.look import Blamed, DistanceShown, Head, RowShown, Shown
 from replay.origin import FieldWrite
@@ -52,29 +52,29 @@ def shown_lines(told: Shown) -> Iterator[str]:
 
 def head_lines(head: Head) -> Iterator[str]:
     """Which trial it is, and how it went."""
-    yield f"task {head.task}, repetition {head.repetition}, attempt {head.attempt}, trial {head.id}"
+    yield f"task {cut(head.task)}, repetition {head.repetition}, attempt {head.attempt}, trial {head.id}"
     end = head.end or "not ended"
-    flags = f" ({', '.join(head.flags)})" if head.flags else ""
+    flags = f" ({cut(', '.join(head.flags))})" if head.flags else ""
     if head.parent:
         yield f"fork of {head.parent}"
-    yield f"agent {cut(head.agent)}, domain {head.domain}, records {head.records}, end {end}{flags}"
-    nearest = f" (nearest accepted outcome: {head.outcome})" if head.verdict == "fail" and head.outcome else ""
+    yield f"agent {cut(head.agent)}, domain {cut(head.domain)}, records {head.records}, end {end}{flags}"
+    nearest = f" (nearest accepted outcome: {cut(head.outcome)})" if head.verdict == "fail" and head.outcome else ""
     yield f"verdict: {head.verdict or 'none'}{nearest}"
-    yield from (f"  {finding.kind}: {finding_line(finding)}" for finding in head.findings)
+    yield from (f"  {finding.kind}: {printable(finding_line(finding))}" for finding in head.findings)
     if head.fold == "differs":
         yield f"warning: {DIFFERS}"
 
 
 def effect_lines(effect: Effect) -> Iterator[str]:
     """A row's change: a line for each field, or one for a new or deleted row."""
-    at = f"{effect.table} {cut(effect.key, 40)}"
+    at = f"{cut(effect.table)} {cut(effect.key, 40)}"
     if effect.op == "inserted":
         yield f"{at} + {cut(_json(effect.row))}"
     elif effect.op == "deleted":
         yield f"{at} - {cut(_json(effect.before))}"
     for change in effect.changes:
         name = change.name
-        yield f"{at} · {name}: {value_in(effect.before, name)} → {value_in(effect.row, name)}"
+        yield f"{at} · {cut(name)}: {value_in(effect.before, name)} → {value_in(effect.row, name)}"
     if effect.moved:
         yield f"{at}: deleted and created again"
 
@@ -84,10 +84,13 @@ def call_lines(call: CallSeen) -> Iterator[str]:
     yield f"{call.position}  {call.number}. {cut(call.tool)} {cut(call.arguments)}"
     if not call.answer_position:
         yield "no answer is recorded"
-    elif call.refusal:
-        yield f"{call.answer_position}  ! {call.refusal}: {cut(call.answer)}"
+        return
+    answer = f"! {call.refusal}: {cut(call.answer)}" if call.refusal else f"= {cut(call.answer)}"
+    if call.edited:
+        yield f"{call.answer_position}  = {cut(call.edited)} (edited: this is what the agent saw)"
+        yield f"    recorded before: {answer}"
     else:
-        yield f"{call.answer_position}  = {cut(call.answer)}"
+        yield f"{call.answer_position}  {answer}"
 
 
 def dialogue_line(line: Line, widest: int = WIDEST) -> str:
@@ -113,8 +116,9 @@ def distance_lines(distances: tuple[DistanceShown, ...] | None) -> Iterator[str]
 
 def blamed_lines(told: Blamed) -> Iterator[str]:
     """Where a field's value comes from."""
-    yield f"task {told.trial.task}, repetition {told.trial.repetition}, trial {told.trial.id}, position {told.position}"
-    yield f"{told.table} {cut(told.key, 40)} · {told.field}: {shown(told.value)}"
+    head = told.trial
+    yield f"task {cut(head.task)}, repetition {head.repetition}, trial {head.id}, position {told.position}"
+    yield f"{cut(told.table)} {cut(told.key, 40)} · {cut(told.field)}: {shown(told.value)}"
     yield from origin_lines(told)
 
 

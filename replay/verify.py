@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -111,6 +112,8 @@ class _Check:
         for key in keys:
             if self._readable(key):
                 self._judge_again(archive, key, judgements.pop(key.id.hex, []))
+        gone = [UUID(trial) for trial in judgements if trial in self._names and not self.store.has(UUID(trial))]
+        self.faults += [f"{trial_part(trial)} was judged, but its records are gone" for trial in gone]
 
     def named(self, fault: str) -> str:
         """A fault that names a trial's part, with its task and repetition."""
@@ -202,7 +205,7 @@ class _Check:
             if judgement.name != name:
                 self.faults.append(f"judgement {name} is listed under a name that is not its own")
             if judgement.trial not in self._names:
-                self.faults.append(f"judgement {name} is on a trial that is not of this campaign")
+                self.faults.append(f"judgement {name} is on a trial that this file does not hold")
             found.setdefault(judgement.trial, []).append(judgement)
         return found
 
@@ -223,6 +226,9 @@ class _Check:
     def _judge_again(self, archive: Archive, key: TrialKey, judgements: list[Judgement]) -> None:
         records = spliced(self.store.read, key.id)
         end = end_of(records)
+        if end is None and judgements:
+            self.faults.append(f"{trial_part(key.id)} was judged, but its last records are gone")
+            return
         if end is None:
             self.notes.append(f"trial {key.task}/{key.repetition} had not ended when it was sealed")
             return

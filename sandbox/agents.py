@@ -34,6 +34,8 @@ class Finished(Struct, frozen=True):
 
     end: End
     flags: tuple[str, ...] = ()
+    detail: str = ""
+    """Why, in a line, where the end alone does not tell."""
 
 
 class Agent(Protocol):

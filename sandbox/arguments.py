@@ -1,7 +1,9 @@
 """From a tool's signature to its JSON Schema, and from an agent's text to its arguments."""
 
 import inspect
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -87,7 +89,7 @@ class Arguments:
             Invalid: the text is no JSON object, or arguments are missing, unknown or of a wrong kind; all are named.
         """
         given = _object(tool, text)
-        faults: list[str] = []
+        faults = _repeated(given, text) if strictness == "strict" else []
         values = given if self._shown.issuperset(given) else self._chosen(given, is_open, faults)
         if strictness == "lax":
             values = {shown: coerced(value, self._by_name[shown].kind) for shown, value in values.items()}
@@ -154,7 +156,9 @@ def _object(tool: str, text: str) -> dict[str, Any]:
         ensure_flat(given, text)
         ensure_storable(given)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise Invalid(f"{tool}: arguments are not JSON ({error}); send one JSON object") from None
+        half = _half_character(text)
+        why = f"{half} is half a character, without its other half" if half else str(error)
+        raise Invalid(f"{tool}: arguments are not JSON ({why}); send one JSON object") from None
     except RecursionError:
         raise Invalid(f"{tool}: {_TOO_DEEP}") from None
     except ValueFault as fault:
@@ -164,6 +168,32 @@ def _object(tool: str, text: str) -> dict[str, Any]:
     return given
 
 
+def _half_character(text: str) -> str:
+    """The first lone surrogate in a text that is JSON otherwise, as its escape; empty if there is none."""
+    try:
+        written = json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return ""
+    found = _SURROGATE.search(written)
+    return f"\\u{ord(found[0]):04x}" if found else ""
+
+
+def _repeated(given: Mapping[str, Any], text: str) -> list[str]:
+    """Keys that an object names twice, of which a decoder keeps one; the text is read again only if it may hold any."""
+    if text.count(":") <= len(given):
+        return []
+    found: dict[str, None] = {}
+
+    def seen(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            found.update(dict.fromkeys(name for name, times in Counter(names).items() if times > 1))
+
+    json.loads(text, object_pairs_hook=seen, parse_int=str, parse_float=str)
+    return [f"key `{name[:80]}` is given twice; give it once" for name in found]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TOO_DEEP = f"arguments are nested more than {DEEPEST_ARGUMENTS} levels deep; send a flatter JSON object"
 
 

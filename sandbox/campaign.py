@@ -23,13 +23,17 @@ from sandbox.archive import (
     keys_of,
     newest_seal,
 )
+from sandbox.breakage import Broke
 from sandbox.domain import Domain
 from sandbox.effects import Effects
+from sandbox.escapes import Escaped, contained
 from sandbox.fold import end_of
 from sandbox.garbage import rarely_collected
 from sandbox.gate import Gate
+from sandbox.in_flight import call_on_the_way
 from sandbox.lineage import Seen
 from sandbox.mcp_session import connected
+from sandbox.model_faults import ModelFault, is_lasting
 from sandbox.projection import folded_effects
 from sandbox.records import End, Record, TrialEnded, TrialKey
 from sandbox.refusals import UserFault
@@ -139,7 +143,8 @@ class Campaign:
         Args:
             gate: in front of every call. Its settings belong into the campaign's `agent_settings`.
             retries_user_faults: whether a trial whose user did wrong is closed as infrastructure and attempted again.
-            most_faults: attempts at one repetition that may break on our side, in all runs together.
+            most_faults: attempts at one repetition that may break on our side, in all runs together. One that the
+                model's endpoint refuses for good is none of them, and is made once in each run.
 
         Returns:
             The repetitions that are left without a counted trial after the last attempt.
@@ -183,20 +188,22 @@ class Campaign:
         on_closed: OnClosed | None,
         most_faults: int,
     ) -> bool:
-        faults = 0
+        faults, is_hopeless = 0, False
         for key in attempts_of(first):
-            if await to_thread.run_sync(self.store.has, key.id):
-                ended = await self._taken_up(key, journal)
-            elif faults >= most_faults:
+            is_there = await to_thread.run_sync(self.store.has, key.id)
+            if not is_there and (is_hopeless or faults >= most_faults):
                 return False
-            else:
-                ended = await attempt(key)
+            ended = await (self._taken_up(key, journal) if is_there else attempt(key))
             if on_closed is not None:
                 records = await journal.read(key.id)
                 await on_closed(Closed(key, self.tasks[key.task], ended.record, ended.effects, records))
             if ended.record.end != "infrastructure":
                 return True
-            faults += ended.record.detail != INTERRUPTED
+            if is_lasting(ended.record.detail):
+                # Nothing but a change of the endpoint helps: one try in each run, so that the same command mends it.
+                is_hopeless = not is_there
+            else:
+                faults += ended.record.detail != INTERRUPTED
         raise AssertionError("attempts have no end")
 
     async def _opened(self, key: TrialKey, agent: Agent, journal: Journal, gate: Gate | None) -> Trial:
@@ -212,6 +219,8 @@ class Campaign:
             return Ended(end, folded_effects(self.domain, snapshot, records))
         trial = Trial(key, self.tasks[key.task], self.domain, snapshot, journal)
         await trial.resume()
+        if (lost := call_on_the_way(records, self.seal.agent_settings)) is not None:
+            await trial.record(lost)
         return await trial.end("infrastructure", detail=INTERRUPTED)
 
     def _sealed(self, name: str, repetitions: int, agent: str, agent_settings: str, users: Mapping[str, str]) -> Seal:
@@ -267,7 +276,9 @@ async def attempted(
     flags: tuple[str, ...] = ()
     try:
         async with connected(trial, past) as session:
-            end, flags = _finished(await agent.attempt(session, repetition))
+            given = await contained(lambda: agent.attempt(session, repetition))
+        made = given if isinstance(given, Finished) else Finished(given)
+        end, flags, detail = msgspec.convert(made.end, End), made.flags, made.detail
         if retries_user_faults and USER_FAULT in flags:
             end, detail = "infrastructure", "the simulated user did wrong; the stream says how"
     except Exception as error:  # noqa: BLE001 - the edge of a trial: what broke is recorded, nothing is lost
@@ -279,13 +290,11 @@ async def attempted(
     return ended
 
 
-def _finished(given: End | Finished) -> tuple[End, tuple[str, ...]]:
-    made = given if isinstance(given, Finished) else Finished(given)
-    return msgspec.convert(made.end, End), made.flags
-
-
 def _told(error: BaseException) -> str:
     inner = error
     while isinstance(inner, BaseExceptionGroup) and inner.exceptions:
         inner = inner.exceptions[0]
-    return f"{type(inner).__name__}: {inner}"
+    if isinstance(inner, Broke | Escaped):
+        return str(inner)
+    name = inner.kind if isinstance(inner, ModelFault) else type(inner).__name__
+    return f"{name}: {inner}"

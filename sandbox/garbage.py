@@ -23,8 +23,7 @@ def rarely_collected() -> Iterator[None]:
         # Somebody outside, or beside, has set them and sets them back.
         yield
         return
-    if is_ours:
-        gc.freeze()
+    gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
     try:
         yield

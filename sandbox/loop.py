@@ -35,7 +35,11 @@ FAULT_ENDS: dict[type[ModelFault], End] = {
     InvalidRequest: "agent_error",
     DeadlinePassed: "deadline",
 }
-"""The faults of a model call that end the trial and count; every other one is ours, and is tried again."""
+"""
+The faults of a model call that end the trial and count; every other one is ours.
+
+A request that is refused before it holds anything of the agent's is ours too.
+"""
 
 
 class ModelAgent:
@@ -104,7 +108,8 @@ class _Attempt:
         self._session = session
         self._protocol = protocol_for(session.task, agent.protocol)
         self._limits = limits_for(session.task, agent.limits)
-        self._deadline = anyio.current_time() + agent.limits.trial_s
+        self._trial_s = agent.limits.trial_s
+        self._deadline = anyio.current_time() + self._trial_s
         self._tools = offered(session.tools, self._protocol)
         self._end_turns = {tool.name for tool in self._protocol.end_turn_tools}
         note = session.record
@@ -119,6 +124,9 @@ class _Attempt:
         self._is_marked = False
         self._was_shown = any(isinstance(seen, Told) and seen.about == "end_state" for seen in past)
         self._withheld = ""
+        self._has_acted = False
+        self._has_heard = False
+        self._detail = ""
         self._flags: set[str] = set()
 
     async def made(self) -> Finished:
@@ -126,7 +134,7 @@ class _Attempt:
         end = await self._worked()
         if self._withheld:
             await self._say(self._withheld)
-        return Finished(end, tuple(sorted(self._flags)))
+        return Finished(end, tuple(sorted(self._flags)), self._detail)
 
     async def _worked(self) -> End:
         while True:
@@ -150,13 +158,18 @@ class _Attempt:
         for fault in turn.faults:
             self._flags.add(USER_FAULT)
             await self._session.record(fault)
-        if any(fault.kind == "late" for fault in turn.faults):
-            return "deadline"
+        if late := next((fault for fault in turn.faults if fault.kind == "late"), None):
+            self._detail = late.detail
+            return "deadline" if self._has_heard else "infrastructure"
+        self._has_heard = True
         if turn.text.strip():
             await self._session.hear(turn.text)
             self._dialogue.append(Said("user", turn.text))
             put(self._messages, turn.text)
-        return "user_done" if turn.ended or not turn.text.strip() else None
+        if not (turn.ended or turn.text.strip()):
+            self._detail = "the user had no words"
+            return "user_limit"
+        return "user_done" if turn.ended else None
 
     async def _turn(self) -> End | None:
         """The agent's turn, until it has said something to the user; an end if it is the last."""
@@ -176,6 +189,7 @@ class _Attempt:
                 if end := await self._finish("done", ""):
                     return end
             elif nudges == self._limits.max_nudges:
+                self._detail = f"{nudges + 1} replies in a row held neither a text nor a call"
                 return "agent_error"
             else:
                 nudges += 1
@@ -185,6 +199,7 @@ class _Attempt:
 
     async def _took(self, reply: Reply, text: str) -> End | None:
         """A reply with something in it."""
+        self._has_acted = True
         self._messages.append(reply.message)
         if text:
             self._turns += 1
@@ -208,6 +223,7 @@ class _Attempt:
             with anyio.CancelScope(deadline=self._deadline):
                 answer = await self._session.call(call.name, call.arguments, call_id=call.call_id)
             if answer is None:
+                self._detail = f"trial_s ({self._trial_s:g} s) was over in a call of {call.name}"
                 return "deadline"
             self._messages.append(ToolResult(call.call_id, answer.text))
         return None
@@ -254,19 +270,38 @@ class _Attempt:
     async def _reply(self) -> Reply | End:
         """The model's next reply, recorded; an end if there is none for a reason that counts."""
         self._asked += 1
-        deadline = min(self._deadline, anyio.current_time() + self._limits.model_call_s)
+        asked_at = anyio.current_time()
+        deadline = min(self._deadline, asked_at + self._limits.model_call_s)
         occasion = f"{self._session.trial_id}/agent/{self._asked}"
         try:
-            reply = await self._model.complete(self._messages, self._tools, deadline=deadline, occasion=occasion)
-        except ModelFault as fault:
-            await self._session.record(fault.unanswered("agent", self._asked))
-            if type(fault) not in FAULT_ENDS:
-                raise
+            reply = await self._model.complete(
+                self._messages, self._tools, deadline=deadline, occasion=occasion, when_stopped=self._unanswered
+            )
+        except ModelFault as given:
+            fault = self._blamed(given, asked_at)
+            await self._unanswered(fault)
+            if type(fault) not in FAULT_ENDS or (isinstance(fault, InvalidRequest) and not self._has_acted):
+                raise fault from None
+            is_late = isinstance(fault, DeadlinePassed)
+            self._detail = f"trial_s ({self._trial_s:g} s) was over" if is_late else f"{fault.kind}: {fault.message}"
             return FAULT_ENDS[type(fault)]
         await self._session.record(reply.replied("agent", self._asked), reply.took_ms)
         if reply.finish in ODD_FINISHES:
             self._flags.add(ODD_FINISHES[reply.finish])
         return reply
+
+    async def _unanswered(self, fault: ModelFault) -> None:
+        await self._session.record(fault.unanswered("agent", self._asked))
+
+    def _blamed(self, fault: ModelFault, asked_at: float) -> ModelFault:
+        """The fault; a passed deadline as the endpoint's, if the call's time is over or nothing was ever answered."""
+        if not isinstance(fault, DeadlinePassed):
+            return fault
+        if asked_at + self._limits.model_call_s < self._deadline:
+            return fault.hung(f"no answer within model_call_s ({self._limits.model_call_s:g} s)")
+        if fault.failed and self._asked == 1:
+            return fault.hung(f"not one answer within trial_s ({self._trial_s:g} s)")
+        return fault
 
     async def _say(self, text: str) -> None:
         await self._session.say(text)

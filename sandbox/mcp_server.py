@@ -6,11 +6,12 @@ from typing import Any
 
 import mcp_types as types
 import msgspec
+from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 
 from sandbox.domain import Domain, Tool
 from sandbox.task import visible_tools
-from sandbox.trial import Trial
+from sandbox.trial import Trial, TrialOver
 from sandbox.world import Answer, request
 
 ARGUMENTS_META = "trialbox/arguments"
@@ -44,7 +45,12 @@ def tool_server(trial: Trial) -> Server[Any]:
             call_id=_meta_text(meta, CALL_ID_META),
             key=_meta_text(meta, KEY_META),
         )
-        return as_result(trial.domain, params.name, await trial.call(asked))
+        try:
+            answer = await trial.call(asked)
+        except TrialOver as over:
+            # An error of the protocol by its own name; any other exception the server would log with its traceback.
+            raise MCPError(types.INTERNAL_ERROR, str(over)) from None
+        return as_result(trial.domain, params.name, answer)
 
     return Server(f"trialbox-{trial.domain.name}", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
 

@@ -4,7 +4,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ssl import SSLContext
 from types import TracebackType
@@ -16,6 +16,7 @@ import msgspec
 from anyio.lowlevel import checkpoint
 from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI, DefaultAsyncHttpxClient, Omit
 
+from sandbox.censor import Censor
 from sandbox.dialects import Offered, Toolbox
 from sandbox.messages import Message, Reply
 from sandbox.model_faults import (
@@ -24,6 +25,8 @@ from sandbox.model_faults import (
     DeadlinePassed,
     Malformed,
     ModelFault,
+    NotServed,
+    Stopped,
     TimedOut,
     Unreachable,
     fault_in,
@@ -37,13 +40,11 @@ from sandbox.usage import ABSENT, usage_of
 from sandbox.values import digest_of
 from sandbox.world import recordable
 
-NO_KEY = "[key]"
-"""What stands in a provider's text where it repeats the key."""
-
 _MOST_TOOLBOXES = 64
 _LANE_WIDTH = 4
 """Requests at once through one connection pool: what a pool does for a request grows with its connections."""
 _IDLE_S = 30.0
+WhenStopped = Callable[[ModelFault], Awaitable[None]]
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
@@ -60,7 +61,7 @@ class Model:
         self._lanes: list[_Lane] = []
         self._turn = anyio.Lock()
         self._headers = _headers(settings)
-        self._key_forms = _key_forms(settings.key.reveal())
+        self.censor = Censor(settings.key.reveal())
         self._toolboxes: dict[str, Toolbox] = {}
 
     async def __aenter__(self) -> Self:
@@ -77,7 +78,13 @@ class Model:
             await lane.client.close()
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[Offered] = (), *, deadline: float, occasion: str
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Offered] = (),
+        *,
+        deadline: float,
+        occasion: str,
+        when_stopped: WhenStopped | None = None,
     ) -> Reply:
         """
         The model's reply, after as many attempts as its budgets allow.
@@ -86,16 +93,24 @@ class Model:
             tools: what the model may call.
             deadline: by `anyio.current_time()`.
             occasion: names this call, such as `<trial id>/<number>`; the waits between attempts depend on it alone.
+            when_stopped: told of a call that is cancelled, before the cancellation goes on.
 
         Raises:
-            ContextOverflow, InvalidRequest, Unauthorized: the provider will not take this request; it was asked once.
+            ContextOverflow, InvalidRequest, NotServed, Unauthorized: the provider will not take this request; it was
+                asked once.
             DeadlinePassed: the time was over, and nothing else had failed.
             ModelFault: the last failure, when a budget or the time was used up by failures.
         """
         toolbox = self._toolbox(tools)
         body = request_body(self.settings, messages, toolbox)
         call = _Call(self, body, toolbox, deadline, random.Random(occasion))
-        return await call.made()
+        try:
+            return await call.made()
+        except anyio.get_cancelled_exc_class():
+            if when_stopped is not None:
+                with anyio.CancelScope(shield=True):
+                    await when_stopped(call.stopped())
+            raise
 
     def _toolbox(self, tools: Sequence[Offered]) -> Toolbox:
         key = digest_of([(tool.name, tool.description, dict(tool.schema)) for tool in tools])
@@ -118,16 +133,18 @@ class Model:
                     content=content,
                     options={"headers": self._headers},
                 )
-            return self.scrubbed(answer.text), answer.headers
+            return self.censor.text(answer.text), answer.headers
         except APIStatusError as error:
-            found = Answered(error.status_code, self.scrubbed(error.response.text), error.response.headers)
+            found = Answered(error.status_code, self.censor.text(error.response.text), error.response.headers)
             return fault_of(found)
         except APITimeoutError as error:
             never_sent = isinstance(error.__cause__, _NEVER_SENT)
             return Unreachable("no connection in time") if never_sent else _timed_out(self.settings.timeout_s)
         except APIConnectionError as error:
             cause = error.__cause__
-            told = shortened(self.scrubbed(f"{type(cause).__name__}: {cause}"))
+            told = shortened(self.censor.text(f"{type(cause).__name__}: {cause}"))
+            if isinstance(cause, httpx2.TooManyRedirects):
+                return NotServed(told)
             return Unreachable(told) if isinstance(cause, _NEVER_SENT) else CutOff(told, lost=True)
 
     @contextmanager
@@ -142,12 +159,6 @@ class Model:
             yield lane.client
         finally:
             lane.busy -= 1
-
-    def scrubbed(self, text: str) -> str:
-        """A provider's text without the key."""
-        for form in self._key_forms:
-            text = text.replace(form, NO_KEY)
-        return text
 
 
 class _Lane:
@@ -183,6 +194,7 @@ class _Call:
         self._dice = dice
         self._failed: list[FailedAttempt] = []
         self._counts: Counter[str] = Counter()
+        self._is_asking = False
 
     async def made(self) -> Reply:
         """The reply, or the fault that ends the call."""
@@ -192,7 +204,8 @@ class _Call:
                 raise self._given_up(DeadlinePassed("no time was left to ask the model"))
             outcome = await self._attempt(left_s)
             if isinstance(outcome, Reply):
-                return outcome
+                return self._model.censor.reply(outcome)
+            outcome = self._model.censor.fault(outcome)
             self._failed.append(outcome.attempt)
             self._counts[outcome.kind] += 1
             wait_s = self._wait_s(outcome)
@@ -203,8 +216,10 @@ class _Call:
     async def _attempt(self, left_s: float) -> Reply | ModelFault:
         started = time.perf_counter()
         answer: tuple[str, Mapping[str, str]] | ModelFault | None = None
+        self._is_asking = True
         with anyio.move_on_after(min(left_s, self._settings.timeout_s)):
             answer = await self._model.attempt(self._content)
+        self._is_asking = False
         if answer is None:
             if left_s > self._settings.timeout_s:
                 return _timed_out(self._settings.timeout_s)
@@ -227,7 +242,8 @@ class _Call:
         try:
             said = parsed(self._settings.api, body, self._tools)
         except NoMessage as none:
-            return Malformed(f"the reply has {none}", status=200, usage=None if usage.fault == ABSENT else usage)
+            known = None if usage.fault == ABSENT else usage
+            return Malformed(f"the reply has {none}", status=200, lost=known is None, usage=known)
         raw_usage = json.dumps(body["usage"]) if body.get("usage") is not None else ""
         return Reply(
             said.text,
@@ -254,6 +270,14 @@ class _Call:
         drawn = self._dice.uniform(0, longest)
         return max(drawn, min(fault.wait_s or 0, backoff.longest_retry_after_s))
 
+    def stopped(self) -> Stopped:
+        """The call, cancelled now: what is on the way may have been paid for."""
+        fault = Stopped("stopped from outside before the model had answered", lost=True)
+        if self._is_asking:
+            self._failed.append(fault.attempt)
+        fault.model, fault.request, fault.failed = self._settings.model, self._request, tuple(self._failed)
+        return fault
+
     def _given_up(self, last: ModelFault) -> ModelFault:
         """The fault to raise: where failures have eaten the time, the last of them, not the deadline."""
         earlier = [attempt for attempt in self._failed if attempt.fault != DeadlinePassed.kind]
@@ -273,12 +297,6 @@ _FAULTS = {kind.kind: kind for kind in _subclasses(ModelFault)}
 
 def _timed_out(timeout_s: float) -> TimedOut:
     return TimedOut(f"no reply within {timeout_s:g} s", lost=True)
-
-
-def _key_forms(key: str) -> list[str]:
-    """The key as text, and as JSON may escape it."""
-    escaped = json.dumps(key)[1:-1]
-    return sorted({key, escaped, escaped.replace("/", "\\/")}, key=len, reverse=True) if key else []
 
 
 def _headers(settings: ModelSettings) -> dict[str, str | Omit]:

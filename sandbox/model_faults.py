@@ -98,6 +98,12 @@ class DeadlinePassed(ModelFault):
 
     kind = "deadline"
 
+    def hung(self, why: str) -> TimedOut:
+        """The same as a fault of the endpoint."""
+        fault = TimedOut(why)
+        fault.model, fault.request, fault.failed = self.model, self.request, self.failed
+        return fault
+
 
 class ContextOverflow(ModelFault):
     """The dialogue is longer than the model can read."""
@@ -106,9 +112,21 @@ class ContextOverflow(ModelFault):
 
 
 class InvalidRequest(ModelFault):
-    """The provider refuses what was sent."""
+    """The provider refuses what was sent: 400, 413, 422."""
 
     kind = "invalid_request"
+
+
+class NotServed(ModelFault):
+    """The endpoint is not what was meant: a wrong address, or a model that it does not have."""
+
+    kind = "not_served"
+
+
+class Stopped(ModelFault):
+    """The process that asked was stopped before the model had answered."""
+
+    kind = "stopped"
 
 
 class Unauthorized(ModelFault):
@@ -139,6 +157,11 @@ _NO_MONEY = re.compile(
 )
 _MAY_OVERFLOW = (400, 413, 422, *range(500, 600))
 _DENIED = (401, 402, 403)
+_REFUSED = (400, 413, 422)
+_NEVER = (501, 505)
+"""What a server says of itself, and will say again."""
+LASTING = ("unauthorized", "not_served", "invalid_request")
+"""Classes that stay until somebody mends the endpoint or what is sent to it."""
 
 
 def fault_of(answer: Answered) -> ModelFault:
@@ -161,7 +184,9 @@ def _kind(status: int, words: str) -> type[ModelFault]:
         return RateLimited
     if status == 408:
         return TimedOut
-    return ServerFault if status >= 500 or status in (409, 425) else InvalidRequest
+    if status in _REFUSED:
+        return InvalidRequest
+    return ServerFault if status in (409, 425) or (status >= 500 and status not in _NEVER) else NotServed
 
 
 def fault_in(body: Mapping[str, Any], text: str, headers: Mapping[str, str]) -> ModelFault | None:
@@ -169,15 +194,21 @@ def fault_in(body: Mapping[str, Any], text: str, headers: Mapping[str, str]) -> 
     error = body.get("error") or _choice_error(body)
     if not error:
         return None
-    if not body.get("error"):
+    is_begun = not body.get("error")
+    if is_begun:
         body = {**body, "error": error}
         text = json.dumps(body)
     status = error.get("code") if isinstance(error, Mapping) else None
     known = isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
     if known:
-        return fault_of(Answered(int(str(status)), text, headers))
-    kind = ContextOverflow if _OVERFLOW.search(_codes(body) + " " + error_words(body)) else ServerFault
-    return kind(f"200 with an error: {shortened(error_words(body) or text)}", status=200, usage=_usage(body))
+        fault = fault_of(Answered(int(str(status)), text, headers))
+    else:
+        kind = ContextOverflow if _OVERFLOW.search(_codes(body) + " " + error_words(body)) else ServerFault
+        told = f"200 with an error: {shortened(error_words(body) or text)}"
+        fault = kind(told, status=200, usage=_usage(body))
+    # A choice that broke was begun, and may be on the bill.
+    fault.lost = is_begun and fault.usage is None
+    return fault
 
 
 def _choice_error(body: Mapping[str, Any]) -> Any:
@@ -238,6 +269,16 @@ def shortened(text: str) -> str:
     line = " ".join(recordable(text[: 4 * LONGEST_MESSAGE]).split())
     line = "".join(sign if sign.isprintable() else "?" for sign in line)
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
+
+
+def is_lasting(detail: str) -> bool:
+    """
+    Whether a trial that is infrastructure for this reason will be so again, until somebody mends the endpoint.
+
+    Args:
+        detail: of its end, the class of the fault in front.
+    """
+    return detail.partition(":")[0] in LASTING
 
 
 def is_retryable(name: str) -> bool:

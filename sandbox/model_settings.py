@@ -107,13 +107,33 @@ class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return plain
 
 
+def _is_sendable(base_url: str) -> bool:
+    """Whether an address with a host can be asked: otherwise the first request would break on it."""
+    try:
+        address = urlsplit(base_url)
+        (address.hostname or "").encode("idna")
+        port = address.port
+    except ValueError:
+        return False
+    is_host = not re.search(r"[\s\"<>\\^`{|}%]", address.hostname or "")
+    return port != 0 and is_host and base_url.isprintable() and " " not in base_url
+
+
 def _faults(settings: ModelSettings) -> list[str]:
-    address = urlsplit(settings.base_url)
     faults = []
+    try:
+        address = urlsplit(settings.base_url)
+    except ValueError:
+        return ["base_url is no http(s) address; write one like https://host/v1"]
     if address.username or address.password:
         faults.append("base_url holds credentials; give them as the key, which is never written anywhere")
     elif address.scheme not in ("http", "https") or not address.hostname:
         faults.append(f"base_url {settings.base_url!r} is no http(s) address; write one like https://host/v1")
+    elif not _is_sendable(settings.base_url):
+        faults.append(
+            "base_url has a port that is none from 1 to 65535, a host that cannot be one, or a blank; write it like "
+            "https://host:8000/v1"
+        )
     elif address.query or address.fragment:
         faults.append("base_url has a query; leave it out, and give a secret in it as the key")
     if not re.fullmatch(r"[!-~]*", settings.key.reveal()):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from sandbox.refusals import UserFault
+from sandbox.registry import domain_names
 
 _PYPROJECT = """[build-system]
 requires = ["setuptools>=77"]
@@ -109,12 +110,14 @@ def written_to(folder: Path, name: str) -> Path:
         The folder that holds it.
 
     Raises:
-        UserFault: the name is no package name, or something stands there already.
+        UserFault: the name is no package name or is taken, or something stands there already.
     """
     if not re.fullmatch("[a-z]([a-z0-9_]*[a-z0-9])?", name) or keyword.iskeyword(name):
         raise UserFault(f"{name!r} cannot name a package; use lower-case letters, digits and underscores")
     if name in _TAKEN or name in sys.stdlib_module_names:
         raise UserFault(f"a package {name!r} would stand in the way of another one of that name; choose another name")
+    if name in domain_names():
+        raise UserFault(f"a domain {name!r} is installed already; choose another name")
     home = folder / name
     if home.exists():
         raise UserFault(f"{home} is there already; choose another name or folder")

@@ -195,7 +195,7 @@ class TrialEnded(Struct, frozen=True, omit_defaults=True):
     """Digest of the net effects."""
     flags: tuple[str, ...] = ()
     detail: str = ""
-    """What broke, for an infrastructure end."""
+    """What broke, for an infrastructure end; for others why, where the end alone does not tell."""
 
 
 class Forked(Struct, frozen=True, omit_defaults=True):

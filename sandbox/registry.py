@@ -5,23 +5,21 @@ What is installed: entry points, the bundled ones among them.
 benchmark's servers behave, `trialbox.importers` to a function from the path of a checkout to the packs in it.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any
 
+from sandbox.breakage import place_of
 from sandbox.domain import Domain, Mounting
+from sandbox.escapes import is_interrupt
 from sandbox.foreign import Imported
 from sandbox.refusals import UserFault
 
 DOMAINS = "trialbox.domains"
 PUBLIC_DOMAINS = "trialbox.public_domains"
 IMPORTERS = "trialbox.importers"
-_MACHINERY = sys.stdlib_module_names | {"sandbox", "judges", "replay", "trialbox"}
-"""Modules in which the mistake of somebody's domain may come to light, but does not stand."""
 
 Importer = Callable[[Path], Imported]
 
@@ -116,7 +114,9 @@ def _domain(point: EntryPoint, found: object) -> Domain:
 def _of_foreign_code(point: EntryPoint, load: Callable[[], Any]) -> Any:
     try:
         return load()
-    except Exception as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         kind, place = point.group.removeprefix("trialbox.").replace("_", " ").removesuffix("s"), _place(error)
         told = " ".join(str(error).split()) or "no reason given"
         raise Unloadable(
@@ -125,16 +125,12 @@ def _of_foreign_code(point: EntryPoint, load: Callable[[], Any]) -> Any:
         ) from error
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """File and line of the innermost code that is neither Trialbox's machinery nor Python's; empty if there is none."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    places = [
-        f"{frame.f_code.co_filename}:{line}"
-        for frame, line in walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _MACHINERY
-    ]
-    return places[-1] if places else ""
+    place = place_of(error)
+    return f"{place[0]}:{place[1]}" if place else ""
 
 
 def _told(point: EntryPoint) -> str:

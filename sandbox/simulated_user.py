@@ -147,12 +147,17 @@ class _Talk:
         self._calls += 1
         occasion = f"{self._occasion}/user/{self._calls}"
         try:
-            reply = await self._model.complete(messages, [LEAVING], deadline=deadline, occasion=occasion)
+            reply = await self._model.complete(
+                messages, [LEAVING], deadline=deadline, occasion=occasion, when_stopped=self._unanswered
+            )
         except ModelFault as fault:
-            await self._note(fault.unanswered("user", self._calls), 0.0)
+            await self._unanswered(fault)
             raise
         await self._note(reply.replied("user", self._calls), reply.took_ms)
         return reply
+
+    async def _unanswered(self, fault: ModelFault) -> None:
+        await self._note(fault.unanswered("user", self._calls), 0.0)
 
     def _turn(self, reply: Reply, dialogue: Sequence[Said]) -> UserTurn:
         text = reply.text.strip()

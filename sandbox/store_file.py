@@ -2,13 +2,17 @@
 
 import fcntl
 import os
+import shlex
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
 from msgspec import Struct
+
+from sandbox.drafts import draft_beside
 
 FORMAT = 1
 """Of the store. A store with a higher number is refused."""
@@ -70,6 +74,8 @@ def read_header(path: Path) -> Header:
     Raises:
         StoreUnusable: no file, no store, or one of a newer format.
     """
+    if _is_special(path):
+        raise StoreUnusable(f"{path}: is no regular file, so it can be no store: check the path")
     try:
         with path.open("rb") as file:
             page = file.read(100)
@@ -90,10 +96,21 @@ def read_header(path: Path) -> Header:
 
 def is_store(path: Path) -> bool:
     """Whether a file is marked as a store, of whatever format."""
+    if _is_special(path):
+        return False
     with suppress(OSError), path.open("rb") as file:
         page = file.read(100)
         return page.startswith(_MAGIC) and int.from_bytes(page[68:72], "big") == APPLICATION_ID
     return False
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is a pipe, a socket or a device; to read a pipe would wait for whoever writes into it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def ensure_complete(path: Path, header: Header) -> None:
@@ -107,15 +124,15 @@ def ensure_complete(path: Path, header: Header) -> None:
     log = log_of(path)
     if header.being_written and not (log.exists() and log.stat().st_size):
         raise StoreUnusable(
-            f"{path}: was not closed, and its write-ahead log {log.name} is missing: records may be lost; "
-            f"copy {log.name} beside it; to go on with what is left, open it once in Python: "
-            f"sandbox.stream.Store.open({str(path)!r}, without_log=True).close()"
+            f"{path}: was not closed, and its write-ahead log {log.name} is missing: records may be lost, unless "
+            f"another program has closed the log; copy {log.name} beside it, or go on with what is there: "
+            f"trialbox recover {shlex.quote(str(path))}"
         )
 
 
 def place_whole(path: Path, fill: Callable[[Path], None]) -> None:
     """Make a file that is whole from its first moment; one that somebody else placed meanwhile is left alone."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_beside(path)
     try:
         draft.unlink(missing_ok=True)
         fill(draft)

@@ -129,7 +129,7 @@ class Store:
         path: Path | None = None,
         writable: bool = True,
         chunk: int = 1000,
-        differing: Callable[[Mapping[str, int]], list[str]] | None = None,
+        bulk: Recorder | None = None,
     ) -> None:
         self.name = name
         self.path = path
@@ -137,7 +137,7 @@ class Store:
         self._close = close
         self._writable = writable
         self._chunk = chunk
-        self._differing = differing
+        self._bulk = bulk
         self._ends = Ends(name, self.last, lambda stream, after, upto: self.read(stream, after=after, upto=upto))
         self._lock = RLock()
 
@@ -183,7 +183,7 @@ class Store:
                 close=datastore.close,
                 path=path,
                 writable=not read_only,
-                differing=recorder.differing,
+                bulk=recorder,
             )
             try:
                 with _reading(str(path)):
@@ -372,11 +372,24 @@ class Store:
         Args:
             lengths: position by stream, in hexadecimal.
         """
-        if self._differing is not None:
+        if self._bulk is not None:
             with _reading(self.name):
-                return self._differing(lengths)
+                return self._bulk.differing(lengths)
         found = {stream: self.last(UUID(stream)) for stream in lengths}
         return [name for name, last in found.items() if (last.position if last else 0) != lengths[name]]
+
+    def lacking(self, parts: Mapping[str, str]) -> list[str]:
+        """
+        The streams whose first record is not there, or does not hold a part of a text, unverified.
+
+        Args:
+            parts: by stream, in hexadecimal.
+        """
+        if self._bulk is not None:
+            with _reading(self.name):
+                return self._bulk.lacking(parts)
+        found = {stream: self.read(UUID(stream), upto=1) for stream in parts}
+        return [name for name, first in found.items() if not first or parts[name].encode() not in first[0].payload]
 
     def names(self, kind: str) -> list[str]:
         """What is kept of a kind, in the order it came."""

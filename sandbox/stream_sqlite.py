@@ -78,6 +78,19 @@ class Recorder(SQLiteAggregateRecorder):
             )
             return [row[0] for row in cursor.fetchall()]
 
+    def lacking(self, parts: Mapping[str, str]) -> list[str]:
+        """As `Store.lacking`, in one statement: a seek in the key for each stream, in its order."""
+        has_it = (
+            f"EXISTS (SELECT 1 FROM {self.events_table_name} WHERE originator_id = asked.key "
+            f"AND originator_version = 1 AND instr(state, CAST(asked.value AS BLOB)))"
+        )
+        with self.datastore.transaction(commit=False) as cursor:
+            cursor.execute(
+                f"SELECT asked.key FROM json_each(?) AS asked WHERE NOT {has_it}",
+                [msgspec.json.encode(parts, order="sorted").decode()],
+            )
+            return [row[0] for row in cursor.fetchall()]
+
 
 def fill(draft: Path) -> None:
     """Make an empty store in a new file."""

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 from msgspec import Struct
 
+from sandbox.breakage import decided
 from sandbox.domain import Domain
 from sandbox.effects import Effects, effects_digest
 from sandbox.fold import end_of, rebuilt
@@ -146,7 +147,7 @@ class Trial:
             with _Guard(self):
                 world = await self._live()
                 started = time.perf_counter()
-                decision = world.decide(request)
+                decision = decided(world, request)
                 if self.gate is not None:
                     decision = await self.gate.passed(world, decision)
                 position = self._chain.position + 1

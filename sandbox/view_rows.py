@@ -57,6 +57,8 @@ class VerdictRow(Struct, frozen=True):
     """Of the record that shows the signature."""
     reason: str = ""
     """One printable line."""
+    kept: str = ""
+    """The stream, in hexadecimal, in which the store keeps the judgement; empty of an imported one."""
 
 
 class NoteRow(Struct, frozen=True):

@@ -47,7 +47,7 @@ verdicts = sa.Table(
     *_numbers("refusal"),
     *_texts("signature", "grouping"),
     *_numbers("position"),
-    *_texts("reason"),
+    *_texts("reason", "kept"),
 )
 notes = sa.Table(
     "notes",

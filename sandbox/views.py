@@ -20,7 +20,7 @@ SUFFIX = ".views.db"
 _BROKEN = (sa.exc.SQLAlchemyError, UnicodeDecodeError)
 """What a file that cannot be used raises; a damaged name is no text."""
 
-FORMAT = 3
+FORMAT = 4
 
 
 class ViewsFault(UserFault):
@@ -249,10 +249,22 @@ class Views:
         (row,) = self._rows(sa.select(sa.func.json_group_object(trials.c.trial, trials.c.records)))
         return msgspec.json.decode(row[0], type=dict[str, int])
 
+    def results(self) -> dict[str, str]:
+        """The result of each verdict by the stream in which the store keeps it."""
+        v = verdicts.c
+        query = sa.select(sa.func.json_group_object(v.kept, v.result)).where(v.kept != "")
+        (row,) = self._rows(query)
+        return msgspec.json.decode(row[0], type=dict[str, str])
+
     def judged_unended(self) -> list[str]:
         """Trials that have a verdict and are not among the closed ones."""
         query = sa.select(verdicts.c.trial).distinct().where(verdicts.c.trial.not_in(sa.select(trials.c.trial)))
         return [row[0] for row in self._rows(query)]
+
+    def unjudged(self) -> set[str]:
+        """Closed trials without a verdict."""
+        query = sa.select(trials.c.trial).where(trials.c.trial.not_in(sa.select(verdicts.c.trial)))
+        return {row[0] for row in self._rows(query)}
 
     def settled(self) -> int:
         """How many repetitions have a trial that did not end as infrastructure."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from sandbox.call import Call
 from sandbox.domain import Domain, Tool
 from sandbox.effects import Effects, effects_of
+from sandbox.escapes import escaped, is_interrupt
 from sandbox.records import Draft, ToolCalled, ToolRefused, ToolReturned, draft
 from sandbox.refusals import REFUSALS, Conflict, Invalid, Refused, Unsupported
 from sandbox.snapshot import Overlay, Snapshot
@@ -109,7 +110,8 @@ class World:
         What the call would do; nothing is applied.
 
         Raises:
-            Exception: the tool or a handler broke. Never because of the agent's words.
+            Exception: the tool or a handler broke; Escaped stands for SystemExit and its like. Never because of the
+                agent's words.
         """
         number = self.calls + 1
         time = later(self.start, number)
@@ -130,6 +132,10 @@ class World:
             return self._refused(request, called, time, Invalid(f"{request.tool}: {fault}"), call)
         except Refused as refused:
             return self._refused(request, called, time, refused, call)
+        except BaseException as error:
+            if isinstance(error, Exception) or is_interrupt(error):
+                raise
+            raise escaped(error) from error
         events = [Draft(topic, time, payload, True) for topic, payload in call.emitted]
         returned = draft(ToolReturned(text, call.found), time, from_call=True)
         return Decision(request, (called, *events, returned), Answer(text), call.overlay if events else None)

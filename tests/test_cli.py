@@ -1,8 +1,10 @@
 """The command line says what it did, what it could not do and why, and where a stranger stands in its way."""
 
+import argparse
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from sandbox.refusals import UserFault
 from sandbox.registry import NoSuchDomain, domain_named, domain_names
 from sandbox.store_file import StoreUnusable
-from trialbox import main, told_faults
+from sandbox.stream import Store
+from trialbox import main, parser, told_faults
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -125,6 +128,47 @@ def test_a_name_that_would_not_work_is_refused(name: str, tmp_path: Path, capsys
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_an_installed_domain_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "domain", "retail", "--into", str(tmp_path)]) == 2
+    assert "a domain 'retail' is installed already; choose another name" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "import sys\nsys.exit(3)"], ids=["error", "exit"])
+def test_a_broken_domain_is_named_and_the_others_are_listed(bakery: Path, source: str) -> None:
+    (bakery / "bakery" / "__init__.py").write_text(source)
+    done = run("-m", "trialbox", "domains", path=bakery)
+    assert done.returncode == 1
+    assert [line.split()[0] for line in done.stdout.splitlines()] == domain_names()
+    assert done.stderr.startswith("trialbox domains: domain 'bakery' cannot be loaded from entry point ")
+    assert run("-m", "trialbox", "domains", "bakery", path=bakery).returncode == 2
+
+
+def test_a_domain_with_rows_that_cannot_be_loaded_is_named_too(bakery: Path) -> None:
+    (bakery / "bakery" / "seed" / "desk_tickets.yaml").write_text("- {id: TK-1}\n")
+    done = run("-m", "trialbox", "domains", path=bakery)
+    assert done.returncode == 1
+    assert "retail" in done.stdout
+    assert done.stderr.startswith("trialbox domains: domain 'bakery': desk_tickets[0]: ")
+
+
+BREAKING = 'call.get(Ticket, id).status == "solved":'
+
+
+def test_a_tool_that_breaks_on_a_mistake_is_named_by_mutate_in_a_line(bakery: Path) -> None:
+    path = bakery / "bakery" / "__init__.py"
+    source = path.read_text()
+    assert BREAKING in source
+    broken = f"{BREAKING}\n        raise RuntimeError('no paper')\n    if {BREAKING}"
+    path.write_text(source.replace(BREAKING, broken))
+    done = run("-m", "trialbox", "mutate", "bakery", path=bakery)
+    assert done.returncode == 2, done.stdout
+    [line] = done.stderr.splitlines()
+    assert line.startswith("trialbox mutate: task cold-oven, ")
+    assert "RuntimeError: no paper at __init__.py:" in line
+    assert "in tool desk_solve_ticket, call 3 " in line
+
+
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bakery").mkdir()
     assert main(["new", "domain", "bakery", "--into", str(tmp_path)]) == 2
@@ -171,3 +215,74 @@ def test_a_file_that_is_no_store_is_told_in_a_line(tmp_path: Path, capsys: pytes
     (tmp_path / "c.db").write_text("x" * 200)
     assert main(["explain", str(tmp_path / "c.db"), "one/0"]) == 2
     assert capsys.readouterr().err == f"trialbox explain: {tmp_path / 'c.db'}: is no Trialbox store: check the path\n"
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"trialbox {version('trialbox')}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("run x --agent null -o y", "; what was finished is kept, and the same command goes on from there"),
+        ("fork s T@1 --agent null", "; what was finished is kept, and the same command goes on from there"),
+        ("rejudge s", "; verdicts that it had kept stay"),
+        *((f"{command} -o y", "; nothing was written") for command in ("seal s", "unseal s", "export otel s")),
+        *((command, "") for command in ("replay s", "stats s", "verify s", "show s T", "tree s t", "domains")),
+    ],
+)
+def test_who_stops_a_command_is_told_what_it_leaves_behind(
+    command: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "open", stopped)
+    monkeypatch.setattr("judges.run_commands.configuration_named", stopped)
+    monkeypatch.setattr("replay.fork_commands.configuration_named", stopped)
+    for module in ("sandbox.commands.domain_names", "replay.seal.open_sealed", "replay.verify.open_sealed"):
+        monkeypatch.setattr(module, stopped)
+    assert main(command.split()) == 130
+    assert capsys.readouterr().err == f"trialbox {command.split()[0]}: stopped{told}\n"
+
+
+def test_a_fault_that_quotes_a_pack_cannot_draw_or_forge_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> list[str]:
+        raise UserFault("no \x1b[31m\u202ex\r\nverdict: pass \udcff")
+
+    monkeypatch.setattr("sandbox.commands.domain_names", broken)
+    assert main(["domains"]) == 2
+    assert capsys.readouterr().err == "trialbox domains: no ·[31m·x·\n  verdict: pass \\udcff\n"
+
+
+def arguments_of(command: str) -> list[argparse.Action]:
+    (commands,) = [action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    return list(commands.choices[command]._actions)
+
+
+RECORDED = "show blame step replay rejudge fork forks diff tree repair no-return seal verify unseal"
+
+
+@pytest.mark.parametrize("command", RECORDED.split())
+def test_every_argument_of_a_command_on_recorded_trials_is_explained(command: str) -> None:
+    assert [action.dest for action in arguments_of(command) if not action.help] == []
+
+
+def test_the_help_of_diff_tells_its_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["diff", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Exit code: 0 if they do not differ, 1 if they do, 2 if they cannot be compared." in told
+
+
+def test_the_help_of_seal_tells_what_redaction_leaves_in_clear(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["seal", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "what belongs to the tasks stays in clear: goals, policies, seed rows" in told
+    assert "golden texts, and what findings say was required" in told

@@ -24,7 +24,7 @@ from sandbox import local_model
 from sandbox.local_model import LocalModel, NoLocalModel, packaged_weights
 from sandbox.messages import Message, Reply, System, ToolResult, User
 from sandbox.model import Model
-from sandbox.model_faults import ContextOverflow, InvalidRequest
+from sandbox.model_faults import ContextOverflow, NotServed
 from sandbox.model_settings import ModelSettings
 from sandbox.refusals import UserFault
 from sandbox.registry import domain_named
@@ -132,7 +132,7 @@ async def test_a_dialogue_that_is_too_long_is_an_overflow(url: str) -> None:
 @pytest.mark.anyio
 async def test_another_model_is_not_served(url: str) -> None:
     other = ModelSettings(url, "gpt-9")
-    with pytest.raises(InvalidRequest, match="no model 'gpt-9'; this endpoint serves 'SmolLM2"):
+    with pytest.raises(NotServed, match="no model 'gpt-9'; this endpoint serves 'SmolLM2"):
         await asked(other, User("Hello."), tools=[])
 
 

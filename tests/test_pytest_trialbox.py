@@ -154,6 +154,7 @@ def test_two_processes_that_keep_stores_in_one_place_do_not_meet(run: Run, pytes
 
 
 OWN = """
+import asyncio
 from domains.retail import domain
 from judges.court import plans_of
 from judges.pack import tasks_of
@@ -177,6 +178,28 @@ async def talker(session):
 
 async def broken(session):
     raise RuntimeError("no line to the model")
+
+class Leaving:
+    name = "leaving"
+
+    def __init__(self, error):
+        self.error = error
+
+    async def attempt(self, session, repetition):
+        if repetition == 1:
+            raise self.error
+        for call in plans_of(tasks_of(domain))[session.task.id]:
+            await session.call(call.tool, call.arguments)
+        return "done"
+
+async def hanging(session):
+    await asyncio.Event().wait()
+
+async def stubborn(session):
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        raise RuntimeError("how dare you") from None
 
 class Sometimes:
     name = "sometimes"
@@ -214,6 +237,40 @@ def test_what_breaks_is_never_the_agents_failure_and_is_told_with_its_traceback(
     assert printed(result).count("Traceback") == 1
     assert 'raise RuntimeError("no line to the model")' in printed(result)
     assert "0 of 2, 2 without a verdict" in printed(result).rpartition("= trialbox =")[2]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("asyncio.CancelledError()", "CancelledError: raised in the code itself, nobody had cancelled the trial"),
+        ("SystemExit(3)", "SystemExit: 3"),
+        ("KeyboardInterrupt()", "KeyboardInterrupt: KeyboardInterrupt"),
+        ("GeneratorExit()", "GeneratorExit: GeneratorExit"),
+    ],
+)
+def test_whatever_an_agent_raises_the_other_repetitions_keep_their_verdicts(run: Run, error: str, told: str) -> None:
+    suite = tried(f"Leaving({error})", 3, before=OWN)
+    result = run(suite)
+    result.assert_outcomes(failed=1)
+    assert "no failure of leaving: passed 2 of 3, 1 without a verdict" in block(result)[0]
+    assert f"  repetition 1, attempt 3, trial: {told}" in printed(result)
+    assert "2 of 3, 1 without a verdict" in printed(result).rpartition("= trialbox =")[2]
+
+
+@pytest.mark.parametrize("agent", ["hanging", "stubborn"])
+def test_an_agent_that_hangs_is_ended_at_its_limit_and_that_counts(run: Run, agent: str) -> None:
+    call = f"trialbox.run('retail', 'stuck-warranty', agent={agent}, k=2, trial_s=0.05)"
+    result = run(one_test(f"{call}.must_pass()", before=OWN))
+    result.assert_outcomes(failed=1)
+    assert block(result)[0] == f"stuck-warranty: {agent} passed 0 of 2, required: every one"
+    assert "  ended: deadline (the agent had not ended after 0.05 s)" in printed(result)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "float('nan')", "float('inf')"])
+def test_a_limit_that_is_no_time_is_told_in_a_line(run: Run, seconds: str) -> None:
+    result = run(one_test(f"trialbox.run('retail', 'stuck-warranty', agent='oracle', trial_s={seconds})"))
+    result.assert_outcomes(failed=1)
+    assert "give the seconds that an attempt may take, above 0" in printed(result)
 
 
 def test_a_repetition_without_a_verdict_leaves_open_only_what_depends_on_it(run: Run) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from judges.expectation import GoldenCall, nearest
 from judges.rules import Happened
+from sandbox.breakage import told_error
 from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.records import OWN_TOPICS, Draft
@@ -58,7 +59,7 @@ def attempted(world: World, call: GoldenCall) -> Step:
     except SandboxFault as fault:
         return Step(call, f"it breaks: {fault}")
     except Exception as bug:  # noqa: BLE001 - whatever breaks a tool is told of the task that makes it break
-        return Step(call, f"it breaks: {type(bug).__name__}: {bug}")
+        return Step(call, f"it breaks: {told_error(bug)}")
     world.apply(decision)
     if decision.answer.refusal:
         return Step(call, f"it is refused ({decision.answer.refusal}): {decision.answer.text}")

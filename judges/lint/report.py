@@ -5,6 +5,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from judges.lines import printable
+
 Level = Literal["error", "warning"]
 
 
@@ -25,7 +27,8 @@ class Remark(Struct, frozen=True):
 
     def __str__(self) -> str:
         stands = "" if self.value is None else f": {_shown(self.value)}"
-        return f"{self.file}: {self.path}{stands}: {self.level}: {self.reason}; {self.advice} [{self.check}]"
+        told = f"{self.file}: {self.path}{stands}: {self.level}: {self.reason}; {self.advice} [{self.check}]"
+        return printable(told)
 
 
 class Report(Struct, frozen=True):

@@ -19,7 +19,8 @@ from judges.metrics.failures import FINDINGS, Failures, Recovery, by_agent, mean
 from judges.metrics.rounding import percent
 from judges.metrics.signatures import GROUPS, NAMES
 from judges.metrics.stored import cases_of, looks_clean
-from judges.tables import plain_table, wide_console
+from judges.store_paths import stores_among
+from judges.tables import fitted, plain_table, wide_console
 from sandbox.view_rows import Case
 
 FORMAT = 1
@@ -44,7 +45,7 @@ def add_to(commands: Any) -> None:
 
 
 def _failures(options: argparse.Namespace) -> int:
-    campaigns = [counted(path, mixed=options.mixed) for path in options.store]
+    campaigns = [counted(path, mixed=options.mixed) for path in stores_among(options.store)]
     if not options.mixed:
         ensure_one_judge(campaigns)
     notes = [note for one in campaigns for note in one.notes]
@@ -55,10 +56,10 @@ def _failures(options: argparse.Namespace) -> int:
         return 0
     console = wide_console()
     for title, rows in SECTIONS:
-        console.print(share_table(title, rows, found))
+        console.print(fitted(share_table(title, rows, found), console.width))
         console.print()
     if recovered:
-        console.print(recovery_table(recovered))
+        console.print(fitted(recovery_table(recovered), console.width))
         console.print()
     for told in examples(cases):
         print(told)

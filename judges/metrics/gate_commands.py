@@ -27,12 +27,13 @@ OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<=": operator.le,
     "<": operator.lt,
 }
-_NUMBER = r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_NUMBER = r"(?P<number>[0-9]{1,60}(?:\.[0-9]{1,60})?(?:[eE][+-]?[0-9]{1,3})?)"
 _RATE = re.compile(rf"(?P<name>pass[@^][1-9][0-9]{{0,5}})\s*(?P<operator>>=|>|<=|<)\s*{_NUMBER}")
 _REGRESSION = re.compile(rf"regression\s+p\s*<\s*{_NUMBER}")
 ALLOWED = (
-    "write `pass@K OP NUMBER` or `pass^K OP NUMBER`, such as 'pass^5 >= 0.6', with OP one of >=, >, <=, < and NUMBER "
-    "from 0 to 1, or `regression p < NUMBER`, such as 'regression p < 0.05'"
+    "write `pass@K OP NUMBER` or `pass^K OP NUMBER`, such as 'pass^5 >= 0.6', with OP one of >=, >, <=, <, or "
+    "`regression p < NUMBER`, such as 'regression p < 0.05'; a NUMBER is a decimal from 0 to 1, compared exactly, such "
+    "as 0.6, 0.230769230769 or 1e-3"
 )
 
 PLACES = 4

@@ -24,7 +24,8 @@ from judges.metrics.power import (
 )
 from judges.metrics.reliability_commands import POLICIES, add_policy_to
 from judges.metrics.rounding import half_up
-from judges.tables import plain_table, wide_console
+from judges.store_paths import stores_among
+from judges.tables import fitted, plain_table, wide_console
 from sandbox.refusals import UserFault
 
 FORMAT = 1
@@ -72,7 +73,8 @@ def share(text: str) -> float:
 
 
 def _power(options: argparse.Namespace) -> int:
-    counts = added_up([counted(path, mixed=options.mixed) for path in options.store], mixed=options.mixed)
+    campaigns = [counted(path, mixed=options.mixed) for path in stores_among(options.store)]
+    counts = added_up(campaigns, mixed=options.mixed)
     policy = POLICIES[options.policy]
     try:
         design = Design(options.difference, options.alpha, options.power)
@@ -90,11 +92,13 @@ def _power(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"format": FORMAT, "policy": policy.name, "needs": [_values(one) for one in needs]}, indent=2))
         return 0
-    print(
+    console = wide_console()
+    told = (
         f"to see a difference of {_points(design.difference)} points in pass@1, paired by task, in {design.power:.0%} "
         f"of studies, where one that is not there is reported in {design.alpha:.0%}\npolicy: {policy.name}\n"
     )
-    wide_console().print(_table(needs))
+    console.print(Text(told))
+    console.print(fitted(_table(needs), console.width))
     return 0
 
 

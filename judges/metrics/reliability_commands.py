@@ -30,7 +30,8 @@ from judges.metrics.observed import Observed, Tally, observed
 from judges.metrics.rates import Rate, rate
 from judges.metrics.rounding import Number, percent
 from judges.metrics.statistic import PASS_AT_1, Statistic
-from judges.tables import plain_table, spanned, wide_console
+from judges.store_paths import stores_among
+from judges.tables import fitted, plain_table, spanned, wide_console
 
 FORMAT = 1
 
@@ -81,7 +82,7 @@ def attempts(text: str) -> int:
 
 
 def _reliability(options: argparse.Namespace) -> int:
-    campaigns = [counted(path, mixed=options.mixed) for path in options.store]
+    campaigns = [counted(path, mixed=options.mixed) for path in stores_among(options.store)]
     counts = added_up(campaigns, mixed=options.mixed)
     policy = POLICIES[options.policy]
     asked = statistics(options.k or [one.seal.repetitions for one in campaigns])
@@ -96,7 +97,7 @@ def _reliability(options: argparse.Namespace) -> int:
         print(f"intervals: {bootstrap.name}")
     for table in (observed_table(parts), rate_table(parts)):
         console.print()
-        console.print(table)
+        console.print(fitted(table, console.width))
     return 0
 
 

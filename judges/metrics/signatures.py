@@ -158,7 +158,8 @@ def _loop(trial: FailedTrial) -> Sign | None:
 def _stopped(trial: FailedTrial) -> Sign | None:
     if trial.end is None or trial.end.end in NORMAL_ENDS:
         return None
-    return Sign(trial.end_position, f"the trial was stopped: {trial.end.end}")
+    why = f" ({trial.end.detail})" if trial.end.detail else ""
+    return Sign(trial.end_position, f"the trial was stopped: {trial.end.end}{why}")
 
 
 def _tool_error(trial: FailedTrial) -> Sign | None:

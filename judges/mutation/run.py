@@ -24,7 +24,9 @@ from judges.profile import Profile, profile_of
 from judges.rules import prepared_rule
 from judges.strict import strict_policies
 from judges.verdict import JudgeBundle, Verdict, bundle_of, judged
+from sandbox.breakage import Broke
 from sandbox.domain import Domain
+from sandbox.refusals import UserFault
 
 MOST = 150
 """Mutants of one kind of one outcome's calls; of more, as many are taken, evenly spread."""
@@ -36,6 +38,10 @@ Of a mistake: failed, as it should be; passed since the rows end equal; passed, 
 Of a neutral change: passed, as it should. A false alarm is a neutral change that does not pass, or a mistake after
 which the rows end equal and are found to differ.
 """
+
+
+class Unmutable(UserFault):
+    """A tool or a handler breaks on a mistaken call; the text names task, mistake, call and error."""
 
 
 class Case(Struct, frozen=True):
@@ -115,6 +121,7 @@ def mutated(domain: Domain, tasks: Iterable[PackTask], most: int = MOST) -> Repo
 
     Raises:
         TaskInvalid: no trial of a task could be judged rightly.
+        Unmutable: a tool or a handler breaks on a mistaken call.
     """
     cases: list[Case] = []
     untouched: list[str] = []
@@ -166,9 +173,11 @@ class Bench:
     def _played(self, kind: str, mutant: Mutant) -> Play:
         try:
             return self.stage.played(mutant.calls)
-        except Exception as error:
-            error.add_note(f"task {self.task.id}, {kind}: {mutant.note}: no arguments may break a tool or a handler")
-            raise
+        except Broke as fault:
+            raise Unmutable(
+                f"task {self.task.id}, {kind}: {mutant.note}: {fault}; "
+                f"no arguments may break a tool or a handler: correct it, or let it decline them"
+            ) from fault
 
     def _mistake(self, verdict: Verdict, play: Play, mutated_outcome: str) -> tuple[Fate, str]:
         same = self._same(play, mutated_outcome)

@@ -11,6 +11,7 @@ from judges.changes import Place
 from judges.expectation import GoldenCall
 from judges.rules import Happened, events_of
 from judges.verdict import Evidence
+from sandbox.breakage import decided
 from sandbox.domain import Domain
 from sandbox.effects import Effects
 from sandbox.records import Chain
@@ -87,7 +88,7 @@ class Stage:
         return call.tool in self.tools and not self.tools[call.tool].is_read
 
     def _moved(self, world: World, chain: Chain, call: GoldenCall) -> Move:
-        decision = world.decide(request(call.tool, msgspec.json.encode(call.arguments).decode()))
+        decision = decided(world, request(call.tool, msgspec.json.encode(call.arguments).decode()))
         written: dict[Place, Written] = {}
         if decision.scratch is not None:
             for table, key, row, _ in decision.scratch.touched():

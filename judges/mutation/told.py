@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from judges.lines import printable
 from judges.mutation.mistakes import MISTAKES
 from judges.mutation.neutral import NEUTRAL
 from judges.mutation.run import LEAST_KILLED, MOST, Case, Report, Tally, kill_rate
@@ -32,11 +33,16 @@ def full_table(report: Report) -> Table:
 
 
 def told(report: Report) -> Iterator[str]:
-    """Holes and false alarms one by one, equivalent mutants by reason, and what it comes to."""
+    """Holes and false alarms one by one, equivalent mutants by reason, and what it comes to; printable lines."""
+    return map(printable, _told(report))
+
+
+def _told(report: Report) -> Iterator[str]:
     for fate, word in (("survivor", "SURVIVED"), ("false alarm", "FALSE ALARM")):
         for case in report.cases:
             if case.fate == fate:
-                yield f"{word} {_named(case)}\n  {case.reason}"
+                yield f"{word} {_named(case)}"
+                yield f"  {case.reason}"
     yield from _equivalents(report.of("equivalent"))
     for task in report.untouched:
         yield f"not mutated: {task} has no golden calls that write"
@@ -94,5 +100,5 @@ def _table(first: str, lines: dict[str, Tally]) -> Table:
         rate = kill_rate(tally.killed, tally.survivors)
         counts = (tally.mutants, tally.killed, tally.equivalent, tally.survivors, tally.false_alarms)
         shown = "neutral" if rate is None else f"{rate:.1%}"
-        table.add_row(Text(name), *map(str, counts), shown)
+        table.add_row(Text(printable(name)), *map(str, counts), shown)
     return table

@@ -11,6 +11,7 @@ from judges.lines import cut
 from judges.metrics.reliability_commands import POLICIES, add_policy_to
 from judges.metrics.study import study_of
 from judges.report.worst import worst
+from judges.store_paths import stores_among
 from sandbox.prices import load_prices
 from sandbox.refusals import UserFault
 
@@ -37,7 +38,7 @@ def _report(options: argparse.Namespace) -> int:
 
     ensure_replaceable(options.into.resolve())
     prices = load_prices(options.prices) if options.prices else None
-    study = study_of(options.store, policy=POLICIES[options.policy], mixed=options.mixed, prices=prices)
+    study = study_of(stores_among(options.store), policy=POLICIES[options.policy], mixed=options.mixed, prices=prices)
     mixed = mixed_tasks(score for one in study.campaigns for score in one.scores)
     if mixed:
         print(f"mixed bundles: verdicts of different judges on {', '.join(mixed)}", file=sys.stderr)

@@ -5,14 +5,15 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
+from judges.lines import printable
 from judges.report.markdown import markdown
 from judges.report.page import page
 from judges.report.plain import csv, write_parquet
 from judges.report.report import Report
 from judges.report.table import as_values
+from sandbox.drafts import draft_beside
 from sandbox.refusals import UserFault
 
 FORMAT = 1
@@ -37,7 +38,7 @@ def write_report(report: Report, folder: Path) -> list[str]:
     ensure_replaceable(whole)
     try:
         whole.parent.mkdir(parents=True, exist_ok=True)
-        with _beside(whole, "new") as new:
+        with _beside(whole) as new:
             files = _write(report, new)
             _put_in_place(new, whole)
     except OSError as error:
@@ -73,9 +74,10 @@ def _files_of(index: Path) -> set[str] | None:
 
 
 @contextmanager
-def _beside(folder: Path, what: str) -> Iterator[Path]:
-    """The path of a folder beside another; what is in it afterwards is thrown away."""
-    path = folder.parent / f".{folder.name}.{what}-{token_hex(4)}"
+def _beside(folder: Path) -> Iterator[Path]:
+    """The path of a folder beside another; what is in it afterwards, or was left in it, is thrown away."""
+    path = draft_beside(folder)
+    shutil.rmtree(path, ignore_errors=True)
     try:
         yield path
     finally:
@@ -83,10 +85,10 @@ def _beside(folder: Path, what: str) -> Iterator[Path]:
 
 
 def _put_in_place(new: Path, folder: Path) -> None:
-    if not folder.exists():
-        new.rename(folder)
-        return
-    with _beside(folder, "old") as old:
+    with _beside(folder.with_name(f"{folder.name}.old")) as old:
+        if not folder.exists():
+            new.rename(folder)
+            return
         folder.rename(old)
         try:
             new.rename(folder)
@@ -118,7 +120,20 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def values(report: Report, files: list[str]) -> dict[str, Any]:
-    """A report as JSON values: everything but the pictures themselves, unrounded."""
+    """A report as JSON values: everything but the pictures themselves, unrounded; every text is printable."""
+    found: dict[str, Any] = _printable(_values(report, files))
+    return found
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(name): _printable(item) for name, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _values(report: Report, files: list[str]) -> dict[str, Any]:
     return {
         "kind": KIND,
         "format": FORMAT,

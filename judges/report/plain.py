@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from judges import parquet
+from judges.lines import printable
 from judges.metrics.rounding import half_up
 from judges.report.table import AtLeast, Cell, Kind, Table
 
@@ -42,18 +43,18 @@ def flat(table: Table) -> list[Flat]:
         if column.kind == "usd":
             bounds = [None if row[place] is None else isinstance(row[place], AtLeast) for row in table.rows]
             found.append(Flat(f"{column.name} is a lower bound", "bool", bounds))
-    names = _unique([one.name for one in found])
+    names = _unique([printable(one.name) for one in found])
     return [Flat(name, one.shape, one.values) for name, one in zip(names, found, strict=True)]
 
 
 def typed(cell: Cell, kind: Kind) -> str | int | float | Decimal | None:
-    """A cell as the one type of its column; dollars with so many decimals as Parquet keeps."""
+    """A cell as the one type of its column: a text printable, dollars with as many decimals as Parquet keeps."""
     if isinstance(cell, AtLeast):
         return typed(cell.value, kind)
     if cell is None:
         return None
     if kind == "text" or isinstance(cell, str):
-        return str(cell).encode("utf-8", "backslashreplace").decode()
+        return printable(str(cell).encode("utf-8", "backslashreplace").decode())
     if kind == "usd":
         return half_up(cell, parquet.DECIMALS)
     return int(cell) if kind == "count" else float(cell)

@@ -28,7 +28,8 @@ from judges.report.sections import (
 )
 from judges.report.table import Table, as_values, shown
 from judges.spending import told_costs
-from judges.tables import wide_console
+from judges.store_paths import stores_among
+from judges.tables import fitted, wide_console
 from sandbox.prices import Cost, load_prices
 
 FORMAT = 1
@@ -51,7 +52,7 @@ def add_to(commands: Any) -> None:
 
 def _stats(options: argparse.Namespace) -> int:
     prices = load_prices(options.prices) if options.prices else None
-    study = study_of(options.store, policy=POLICIES[options.policy], mixed=options.mixed, prices=prices)
+    study = study_of(stores_among(options.store), policy=POLICIES[options.policy], mixed=options.mixed, prices=prices)
     mixed = mixed_tasks(score for one in study.campaigns for score in one.scores)
     if mixed:
         print(f"mixed bundles: verdicts of different judges on {', '.join(mixed)}", file=sys.stderr)
@@ -64,7 +65,7 @@ def _stats(options: argparse.Namespace) -> int:
     lead = [found] if options.compare and (found := comparisons(study)) else []
     for table in [heat(study)] if options.tasks else [*terminal_tables(study), *lead]:
         console.print()
-        console.print(drawn(table))
+        console.print(drawn(table, console.width))
     paid = [] if options.tasks else [agent for agent in study.agents if agent.bill is not None]
     if paid:
         print()
@@ -105,14 +106,14 @@ def all_tables(study: Study) -> list[Table]:
     return [table for table in found if table is not None]
 
 
-def drawn(table: Table) -> Group:
-    """A table for the terminal, with its title, and below it what the columns mean whose names do not say it all."""
+def drawn(table: Table, width: int) -> Group:
+    """A table in lines of some width, with its title, and below it what the columns mean whose names do not say it."""
     made = Drawn(box=None, header_style="bold", pad_edge=False)
     for place, column in enumerate(table.columns):
-        made.add_column(Text(cut(column.name)), justify="right" if place else "left", no_wrap=not place)
+        made.add_column(Text(cut(column.name)), justify="right" if place else "left")
     for row in table.rows:
         cells = zip(row, table.columns, strict=True)
         made.add_row(*(Text(cut(shown(cell, column.kind))) for cell, column in cells))
     about = "; ".join(f"{column.name}: {column.about}" for column in table.columns if column.about)
     notes = [Text(cut(about, LONGEST), style="dim")] if about else []
-    return Group(Text(table.title, style="bold"), made, *notes)
+    return Group(Text(table.title, style="bold"), fitted(made, width), *notes)

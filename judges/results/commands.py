@@ -15,7 +15,7 @@ from judges.results.files import document_of, lines_of, sha256_of
 from judges.results.foreign import MOST_REPETITIONS, Reading
 from judges.results.kept import write
 from judges.results.numbering import ForeignCampaign, campaigns
-from judges.tables import plain_table, wide_console
+from judges.tables import fitted, plain_table, wide_console
 from sandbox.foreign import ImportFault
 
 MOST_REASONS = 10
@@ -39,7 +39,8 @@ def add_to(commands: Any) -> None:
 def _import(options: argparse.Namespace) -> int:
     made = campaigns(read(options.format, options.file, options.agent, options.domain), options.k)
     paths = write(options.output, made, options.name)
-    wide_console().print(_table(made, paths))
+    console = wide_console()
+    console.print(fitted(_table(made, paths), console.width))
     for campaign, path in zip(made, paths, strict=True):
         for line in _unresolved(campaign):
             print(f"{path.name}: {line}", file=sys.stderr)

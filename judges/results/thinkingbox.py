@@ -79,7 +79,9 @@ class _Metadata(Struct):
     end: str | None = None
     flags: list[str] | None = None
     trial: str | None = None
-    """Only in rows that `trialbox rows` wrote."""
+    """Here and below: only in rows that `trialbox rows` wrote."""
+    refusal: bool | None = None
+    """Whether the task is passed by refusing, or by doing nothing."""
     error: Any = None
 
     @property
@@ -124,7 +126,7 @@ def readings(lines: Iterable[Line], file: str, sha256: str, agent: str = "", dom
         group = groups.setdefault(whose, _Group([], {}))
         number = row.metadata.repetition if row.metadata else None
         group.trials.append(Read(where, number, _trial(row, whose[0], where, f"line {line.number}")))
-        if _is_refusal(row.test_tags):
+        if _is_refusal(row):
             group.refusals[row.uid] = True
     return [
         Reading(
@@ -258,7 +260,10 @@ def _spent(usage: list[Any] | None, agent: str, end: End) -> tuple[Spent, ...]:
     return spent_on("agent", agent, map(usage_of, usage))
 
 
-def _is_refusal(tags: Any) -> bool:
+def _is_refusal(row: _Row) -> bool:
+    if row.metadata and row.metadata.is_ours and row.metadata.refusal is not None:
+        return row.metadata.refusal
+    tags = row.test_tags
     given = tags.get("category") if isinstance(tags, dict) else None
     categories = given if isinstance(given, list) else [given]
     return any(isinstance(name, str) and name.lower() == "refusal" for name in categories)

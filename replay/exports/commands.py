@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from judges.store_paths import stores_among
 from replay.exports.inspect_log import export_inspect
 from replay.exports.otlp_file import export_file
 from replay.exports.parquet import export_parquet
@@ -39,14 +40,14 @@ def add_to(commands: Any) -> None:
 
 
 def _parquet(options: argparse.Namespace) -> int:
-    with opened_sources(options.store) as sources:
+    with opened_sources(stores_among(options.store)) as sources:
         trials = export_parquet(sources, options.output, licence=options.licence, with_required=options.with_required)
         print(f"{trials} trials in {options.output}{_left_out(sources)}")
     return 0
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    with opened_sources(options.store) as sources:
+    with opened_sources(stores_among(options.store)) as sources:
         names = export_inspect(sources, options.output, with_required=options.with_required, mixed=options.mixed)
         trials = sum(sum(source.results.values()) for source in sources)
         print(f"{trials} trials in {len(names)} logs in {options.output}{_left_out(sources)}")
@@ -56,7 +57,7 @@ def _inspect(options: argparse.Namespace) -> int:
 def _otel(options: argparse.Namespace) -> int:
     if (options.output is None) == (options.endpoint is None):
         raise UserFault("say where the traces go: a file with -o FILE, or a receiver with --endpoint URL")
-    with opened_sources(options.store) as sources:
+    with opened_sources(stores_among(options.store)) as sources:
         if options.output is not None:
             where, trials = options.output, export_file(sources, options.output, with_content=not options.no_content)
         else:

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
-from uuid import UUID
 from zipfile import is_zipfile
 
 import msgspec
 from msgspec import Struct
 
+from judges.court import ensure_ended
 from judges.metrics.invented import known_text
 from judges.metrics.signatures import Signature, signature_of
-from judges.record import KIND, decoded
+from judges.record import KIND
 from judges.rubric_calls import KIND as RUBRIC
 from judges.rubric_calls import JudgeCall
 from judges.spending import Call, calls_among, prices_in
@@ -21,6 +21,7 @@ from judges.verdict import Verdict
 from replay.exports.messages import Message, messages_of
 from replay.sealed_file import SealBroken, open_sealed
 from replay.sealed_store import SealedStore
+from replay.trials import judgement_named
 from sandbox.archive import Archive, Seal, domain_of
 from sandbox.fold import end_of
 from sandbox.lineage import forks
@@ -28,7 +29,7 @@ from sandbox.prices import PriceTable
 from sandbox.records import Record, TrialEnded, TrialKey
 from sandbox.refusals import UserFault
 from sandbox.store_file import is_store
-from sandbox.stream import Store, StreamFault
+from sandbox.stream import Store
 
 Result = Literal["pass", "fail", "ungradeable"]
 
@@ -64,7 +65,7 @@ class Source:
     """
 
     def __init__(self, path: Path, store: Store, *, is_redacted: bool = False) -> None:
-        _ensure_whole(store)
+        ensure_ended(store)
         self.path = path
         self.is_redacted = is_redacted
         self.archive = Archive(store, domain_of(store))
@@ -109,8 +110,7 @@ class Source:
 
     def _trial(self, key: TrialKey, records: Sequence[Record], end: TrialEnded, known: str) -> ExportedTrial:
         name = self._newest.get(key.id.hex)
-        content = None if name is None else self._store.kept(KIND, name)
-        verdict = None if content is None else decoded(content).verdict
+        verdict = None if name is None else judgement_named(self._store, name).verdict
         is_told = verdict is not None and verdict.result == "fail" and not self.is_redacted
         signature = signature_of(records, verdict, known) if verdict is not None and is_told else None
         calls = (*calls_among(records), *self._judge_calls(key))
@@ -127,15 +127,6 @@ class Source:
             made = None if content is None else msgspec.json.decode(content, type=JudgeCall).made
             if made is not None:
                 yield made
-
-
-def _ensure_whole(store: Store) -> None:
-    """Return if every trial that was judged still has its end; a digest chain alone cannot show that."""
-    for trial in dict.fromkeys(name.partition("/")[0] for name in store.names(KIND)):
-        last = store.last(UUID(trial))
-        if last is None or end_of([last]) is None:
-            fault = f"trial {UUID(trial)} was judged, but its last records are gone"
-            raise StreamFault(f"{store.name}: {fault}; restore a copy of the file")
 
 
 @contextmanager
@@ -161,7 +152,7 @@ def opened_sources(paths: Sequence[Path]) -> Iterator[list[Source]]:
 
 def _opened(path: Path, stack: ExitStack) -> Source:
     # Asked in this order: what an agent wrote near the end of a store may look like the end of a zip archive.
-    if is_store(path) or not is_zipfile(path):
+    if is_store(path) or not path.is_file() or not is_zipfile(path):
         return Source(path, stack.enter_context(Store.open(path, read_only=True)))
     file = stack.enter_context(open_sealed(path))
     for fault in file.faults():

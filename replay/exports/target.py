@@ -1,11 +1,11 @@
 """Where an export goes: it is there as a whole, or not at all."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sandbox.drafts import draft_beside
 from sandbox.refusals import UserFault
 
 
@@ -44,7 +44,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 @contextmanager
 def _placed(path: Path) -> Iterator[Path]:
     ensure_free(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_beside(path)
     try:
         yield draft
         ensure_free(path)

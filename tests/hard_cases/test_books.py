@@ -98,7 +98,7 @@ async def test_row_54_killed_halfway_another_model_is_refused_and_the_same_one_c
     assert sorted(counted) == [(task, repetition) for task in sorted(TASKS) for repetition in range(3)]
     assert list(found.values()).count("infrastructure") == 1
     with Store.open(store_in(folder), read_only=True) as store:
-        assert sum(call.party == "agent" for call in all_calls(store)) == 6 * 3 + 1
+        assert sum(call.party == "agent" for call in all_calls(store)) == 6 * 3 + 2
 
 
 async def test_row_60_costs_are_kept_by_party_and_one_call_without_a_price_makes_the_total_a_lower_bound(

@@ -207,7 +207,7 @@ async def test_row_51_a_campaign_may_try_such_a_trial_again_and_counts_one() -> 
 
 async def test_row_53_an_empty_turn_is_the_users_fault_and_no_error_of_the_agents() -> None:
     made = await run(confirming, user=saying(Line("")))
-    assert [(one.end.end, one.end.flags) for one in made.closed] == [("user_done", ("no_action", "user_fault"))]
+    assert [(one.end.end, one.end.flags) for one in made.closed] == [("user_limit", ("no_action", "user_fault"))]
 
 
 async def test_row_53_thoughts_of_either_model_stay_where_they_are() -> None:

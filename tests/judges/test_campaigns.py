@@ -27,8 +27,8 @@ from sandbox.records import End
 from sandbox.refusals import UserFault
 from sandbox.registry import domain_named
 from sandbox.stream import Store, StoreUnusable, StreamFault
-from sandbox.view_rows import VerdictRow
 from sandbox.views import Views
+from tests.judges.metrics.stores import given_again
 from trialbox import main
 
 RETAIL = domain_named("retail")
@@ -147,9 +147,8 @@ def test_what_an_agent_says_cannot_move_the_cursor(tmp_path: Path) -> None:
 
 def test_a_resumed_run_does_not_make_old_verdicts_the_newest(tmp_path: Path) -> None:
     path = ran(tmp_path / "j.db")
-    with closing(Views(views_path(path))) as views:
-        trial = views.trials()[0].trial
-        views.add([VerdictRow(trial, "f" * 64, "ungradeable", "", 0, views.last_place() + 1)])
+    given_again(path, "ungradeable", lambda key: (key.task, key.repetition) == (TASKS[0].task.id, 0))
+    assert sum(score.ungradeable for score in scores_of(path)) == 1
     ran(path)
     assert sum(score.ungradeable for score in scores_of(path)) == 1
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from judges.campaigns import scores_of
 from sandbox.archive import sealed_in
 from sandbox.stream import Store
 from tests.hard_cases.test_parties import confirming
-from tests.stub import Asked, Outcome, failing, serving
+from tests.stub import Answer, Asked, Outcome, failing, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +65,34 @@ async def test_a_person_is_told_the_context_answers_and_sees_the_verdict(tmp_pat
     assert "verdict: pass" in told
     assert [(score.trials, score.passed) for score in scores_of(tmp_path / "talk.db")] == [(1, 1)]
     assert not any(KEY.encode() in found.read_bytes() for found in written(tmp_path))
+
+
+async def test_what_an_endpoint_says_is_shown_and_the_talk_is_not_begun_again(tmp_path: Path) -> None:
+    asked: list[Asked] = []
+    made = await talked("yes\n", tmp_path / "talk.db", asked=asked)
+    assert (made.returncode, len(asked)) == (1, 1)
+    assert "end: infrastructure no_action (unauthorized: 401: no key)" in made.stdout.decode()
+
+
+async def test_who_stops_a_talk_is_told_that_it_is_over(tmp_path: Path) -> None:
+    stuck = anyio.Event()
+
+    def script(asked: Asked) -> Outcome:
+        stuck.set()
+        return Answer(breaks="hangs")
+
+    with anyio.fail_after(60):
+        async with serving(script) as stub:
+            command = [sys.executable, "-m", "trialbox", "chat", "probe", "one-broken-vase"]
+            command += ["--base-url", stub.url, "--model", "stub-1", "-o", str(tmp_path / "talk.db")]
+            async with await anyio.open_process(command) as process:
+                await stuck.wait()
+                process.send_signal(signal.SIGINT)
+                assert process.stderr is not None
+                told = (await process.stderr.receive()).decode()
+                assert await process.wait() == 130
+    assert "the talk is over and was not judged" in told
+    assert "goes on from there" not in told
 
 
 async def test_leaving_before_the_work_is_done_fails_the_task(tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ async def test_costs_from_the_read_models_are_those_of_the_calls_also_of_trials_
                 await process.wait()
     found = by_call(folder)
     assert found["agent"].usd > 0
+    assert sum(cost.unpriced for party, cost in found.items() if party == "agent") > 0
     assert costs_of(store_in(folder)) == found
     # A limit that lies between the calls: sums do not tell, so the calls are asked.
     price = Price(input=Decimal(1), output=Decimal(1), cache_read=Decimal(0), cache_write=Decimal(0), valid_up_to=1)
@@ -193,6 +194,24 @@ async def test_what_broke_at_every_attempt_is_listed_and_more_attempts_mend_it(t
     assert holding(folder, KEY) == []
 
 
+async def test_an_address_that_is_wrong_is_nobodys_failure_and_the_same_command_mends_it(tmp_path: Path) -> None:
+    folder, is_mended = home(tmp_path, tasks=TASKS[:1]), anyio.Event()
+
+    def script(asked: Asked) -> Outcome:
+        return right(asked) if is_mended.is_set() else failing(404, "no model agent-1 here")
+
+    async with serving(script) as stub:
+        arguments = run_arguments(folder, "-k", "1")
+        codes = [(await done(stub.url, *arguments)).code for _ in range(4)]
+        assert len(stub.asked) == 4
+        [line] = [json.loads(line) for line in errors_path(store_in(folder)).read_text().splitlines()]
+        is_mended.set()
+        mended = await done(stub.url, *arguments)
+    assert (codes, mended.code) == ([1] * 4, 0)
+    assert (line["class"], line["stage"], line["retryable"]) == ("not_served", "agent", False)
+    assert "404: no model agent-1 here" in line["message"]
+
+
 async def test_a_user_who_never_says_a_thing_is_listed_as_the_users_fault(tmp_path: Path) -> None:
     folder = home(tmp_path, CONFIGURATION + "retries_user_faults: true\n", TASKS[:1])
 
@@ -243,6 +262,8 @@ async def test_check_tells_what_would_run_and_which_endpoint_fails(tmp_path: Pat
     assert "agent clerk: model agent-1 at ${MODEL_URL}\n" in told
     assert "desk: 2 tasks × 4 repetitions = 8 trials" in told
     assert "price: unknown; name an earlier campaign with --store" in told
+    assert "no price for model user-1: its calls are unpriced" in told
+    assert "model agent-1 lacks" not in told
     assert "endpoint of agent: answers as agent-1" in told
     assert "endpoint of user: failed, unauthorized: 401" in told
 
@@ -253,6 +274,14 @@ async def test_an_earlier_campaign_tells_what_the_next_may_cost(tmp_path: Path) 
         await done(stub.url, *run_arguments(folder, "-k", "2"))
         arguments = ["check", str(folder / "agent.yaml"), "--pack", str(folder / "pack"), "-k", "100"]
         made = await done(stub.url, *arguments, "--store", str(store_in(folder)))
+        add_task(folder, TASKS[1])
+        lacking = CONFIGURATION.replace(
+            "cache_read: 0.1, cache_write: 2, output: 4}\n    judge", "output: 4}\n    judge"
+        )
+        (folder / "agent.yaml").write_text(lacking, encoding="utf-8")
+        more = await done(stub.url, *arguments, "--store", str(store_in(folder)))
+    assert "by 2 earlier ones of 1 tasks, not 2" in more.out
+    assert "the price of model agent-1 lacks cache_read, cache_write: calls that use these are unpriced" in more.out
     assert "price: at least $0.0616 for 100 trials, by 2 earlier ones, of which 2 calls" in made.out
     assert made.code == 0
 

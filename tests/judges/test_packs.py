@@ -16,6 +16,7 @@ from judges.packs import PackFile, open_pack, open_packs
 from judges.verdict import Evidence, bundle_of, judged
 from sandbox import World
 from sandbox.task import snapshot_of
+from trialbox import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "packs.md").read_text(encoding="utf-8")
 JSON_TASK = (
@@ -61,6 +62,22 @@ def test_the_pack_of_the_page_opens_and_its_golden_calls_pass(pack: Path) -> Non
         world.call(call.tool, **call.arguments)
     verdict = judged(bundle_of(opened.domain, item.task, item.expectation), Evidence(world.effects, ()))
     assert [check.result for check in verdict.checks] == ["yes", "yes", "could not check"]
+
+
+def test_the_command_of_the_page_ends_as_the_page_says(
+    pack: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(pack.parent)
+    [command] = re.findall(r"^\$ trialbox (run .*)$", PAGE, re.MULTILINE)
+    assert main(command.split()) == 1
+    told = "1 task has a rubric and there is no judge: its trials can only fail or be ungradeable; give --agent"
+    assert capsys.readouterr().err.startswith(told)
+    put(pack.parent, "agent.yaml", "agent: {name: it, scripted: oracle}")
+    assert main(["check", "agent.yaml", "--pack", "queues"]) == 0
+    assert told in capsys.readouterr().out
+    put(pack, "tasks/charged-twice.yaml", re.sub(r" +rubrics:.*\n", "", shown()["tasks/charged-twice.yaml"]))
+    assert main([*command.split(), "-o", "without.db"]) == 0
+    assert "rubric" not in capsys.readouterr().err
 
 
 def test_the_page_names_every_key_that_a_pack_and_a_task_may_have() -> None:

@@ -14,6 +14,7 @@ from sandbox.agents import SCRIPTED
 from sandbox.registry import domain_named
 from trialbox import main
 
+PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 RETAIL = domain_named("retail")
 TASKS = tasks_of(RETAIL)[:4]
 
@@ -52,6 +53,22 @@ def test_they_are_judged_against_our_own_and_refused_where_records_would_be_show
     for command in (["failures", imported], ["show", imported, "x"], ["replay", imported], ["rejudge", imported]):
         assert main(command) == 2
         assert "holds results imported from thinkingbox" in capsys.readouterr().err
+
+
+def test_they_stand_beside_our_own_with_the_command_of_the_page_and_not_without_mixed(
+    stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    assert main(["rows", str(stores[0]), "-o", str(rows)]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["import-results", "thinkingbox", "rows.jsonl", "-o", "imported/rows", "--agent", "qwen3-8b"]) == 0
+    run_judged(Path("runs/retail-oracle.db"), RETAIL, TASKS, SCRIPTED["oracle"](plans_of(TASKS), 0), 1, name="o")
+    capsys.readouterr()
+    [command] = [line.split()[2:] for line in PAGE.splitlines() if line.startswith("$ trialbox stats")]
+    assert main(command) == 0
+    assert {"oracle", "qwen3-8b"} <= set(capsys.readouterr().out.split())
+    assert main([word for word in command if word != "--mixed"]) == 2
+    assert "say --mixed to set them beside yours" in capsys.readouterr().err
 
 
 def test_nothing_is_said_of_what_their_trials_did(

@@ -174,7 +174,9 @@ USELESS = [
     "Yes.",
     '"yes"',
     "No, not yes",
-    f"```json\n{YES}\n```",
+    f"```json\n{YES}\n``` So yes.",
+    f"```json\n{YES}\n```\n```json\n{YES}\n```",
+    f"```yaml\n{YES}\n```",
     f"{YES} {NO}",
     f"{YES}\n{YES}",
     f"Sure: {YES}",
@@ -208,6 +210,7 @@ def test_what_is_not_that_one_object_is_no_answer(text: str) -> None:
 
 def test_a_reply_that_was_cut_or_that_calls_a_tool_is_no_answer() -> None:
     assert given_in(reply(f" {YES}\n")) is not None
+    assert given_in(reply(f"```json\n{YES}\n```\n")) == given_in(reply(f"```\n{YES}\n```")) == given_in(reply(YES))
     assert given_in(reply(YES, finish="length")) is None
     assert given_in(reply(YES, finish="content_filter")) is None
     assert given_in(reply(YES, calls=(ModelCall("answer", "{}", "", "answer", "{}"),))) is None

@@ -1,6 +1,9 @@
 """`trialbox stats` tells what can be counted by hand, from the read models alone."""
 
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 from judges.campaigns import run_judged
 from judges.court import plans_of
 from judges.pack import tasks_of
+from judges.read_models import views_path
 from sandbox.agents import SCRIPTED, PlannedCall, Scripted
 from sandbox.registry import domain_named
 from sandbox.stream import Store
@@ -111,3 +115,35 @@ def test_names_that_agents_gave_themselves_cannot_move_the_cursor(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "·[2J[red]x" in out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update verdicts set result = 'pass'",
+        "update verdicts set kept = (select max(kept) from verdicts)",
+        "delete from verdicts where trial = (select min(trial) from verdicts)",
+        "delete from trials where trial = (select min(trial) from trials)",
+    ],
+)
+def test_read_models_that_somebody_changed_are_made_again(
+    stores: list[Path], change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = stores[0]
+    expected = told(capsys, str(path))
+    with closing(sqlite3.connect(views_path(path))) as views, views:
+        views.execute(change)
+    assert told(capsys, str(path)) == expected
+
+
+def test_a_store_that_lost_judgements_is_not_summed_up_from_what_the_read_models_remember(
+    stores: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in (stores[0], views_path(stores[0])):
+        shutil.copy(file, tmp_path)
+    path = tmp_path / stores[0].name
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("delete from stored_events where topic = 'store.judgement.1'")
+    for command in ("stats", "failures", "reliability"):
+        assert main([command, str(path)]) == 2
+        assert "is listed, but not there; restore a copy of the file" in capsys.readouterr().err

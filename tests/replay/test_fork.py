@@ -242,3 +242,41 @@ def test_a_call_repeated_in_a_fork_gets_the_answer_of_the_parents_call(tmp_path:
     first, last = decoded(records[4]), decoded(again.records[-2])
     assert last == ToolReturned(first.result, repeats=3)
     assert len(again.effects) == len(closed.effects) == 1
+
+
+@pytest.mark.parametrize(
+    ("position", "edited", "told"),
+    [
+        (24, "no json", "the edited answer is no JSON"),
+        (999, "no json", "the edited answer is no JSON"),
+        (24, "[" * 100_000, "the edited answer is no JSON"),
+        (0, "{}", "position 0 is the snapshot, where nobody has said anything yet; the nearest is 4"),
+        (0, None, "position 0 is the snapshot, where nobody has said anything yet; the nearest is 2"),
+    ],
+)
+def test_why_there_is_no_fork_does_not_contradict_itself(
+    store: Store, position: int, edited: str | None, told: str
+) -> None:
+    with pytest.raises(UserFault) as fault:
+        fork_point(store, the_trial(store)[0], position, edited)
+    assert told in str(fault.value)
+    assert str(fault.value).count("the nearest is") == ("nearest" in told)
+
+
+def test_an_edited_answer_is_shown_beside_the_original_and_the_fork_is_listed_as_edited(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.close()
+    path, edited = str(tmp_path / "c.db"), '{"claim":"denied"}'
+    for more in (["--edit", edited], []):
+        assert trialbox.main(["fork", path, f"{TASK}/0@21", "--agent", "oracle", *more]) == 0
+    [one, other] = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert trialbox.main(["forks", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.endswith(", the answer at 21 edited") for line in lines] == [True, False]
+    for name, is_edited in ((one, True), (other, False), (f"{TASK}/0", False)):
+        for at in ("@21", "@20", "@22"):
+            assert trialbox.main(["show", path, f"{name}{at}"]) == 0
+            lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+            assert (f"21  = {edited} (edited: this is what the agent saw)" in lines) == (is_edited)
+            assert any(line.startswith('recorded before: = {"') for line in lines) == is_edited

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.ledger import Heard, Ledger, ledger_of, pass_hat_k
-from replay.ledger_told import as_values, markdown, standing_rows
+from replay.ledger_told import as_values, markdown, remarks, standing_rows
 from replay.rejudge import Again
 from sandbox.records import TrialKey
 
@@ -81,3 +81,12 @@ def test_flips_are_grouped_by_direction_and_cause() -> None:
         ("fail", "pass", 1),
         ("fail", "ungradeable", 1),
     ]
+
+
+def test_attempts_that_broke_are_told_apart_from_what_the_table_counts() -> None:
+    told = list(remarks(ledger_of([heard("a", "pppp", "pppf", infra="03"), heard("b", "pp", "pp")]), mixed=True))
+    assert told[:2] == [
+        "1 of 6 verdicts flip; 1 pass → fail",
+        "2 of the 6 are attempts that broke, which enter no rate and no row of the table",
+    ]
+    assert len(list(remarks(ledger_of([heard("b", "pp", "pp")]), mixed=True))) == 1

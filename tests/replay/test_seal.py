@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import trialbox
 from judges.campaigns import run_judged, scores_of
@@ -257,6 +258,27 @@ def test_a_manifest_that_is_rewritten_to_fit_does_not_hide_it(
     found = rewritten(sealed, tmp_path / "x", change)
     assert not found.is_verified
     assert any(re.search(told, fault) for fault in found.faults), found.faults
+
+
+@pytest.mark.parametrize("place", [0, 3], ids=["trial", "fork"])
+@pytest.mark.parametrize("kept", [0, 21], ids=["the stream", "the end"])
+def test_a_judgement_on_a_trial_without_its_end_is_a_fault_though_the_manifest_says_it_is_missing(
+    path: Path, sealed: Path, tmp_path: Path, kept: int, place: int
+) -> None:
+    with Store.open(path, read_only=True) as store:
+        part = [ONE, TWO, THREE, *(trial_part(fork.key.id) for fork in forks(store))][place]
+    with zipfile.ZipFile(sealed) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    about = msgspec.json.decode(parts.pop(MANIFEST), type=Manifest).about
+    left = decode_records(parts.pop(part))[:kept][:-1]
+    parts |= {part: encode_records(left)} if kept else {}
+    del parts[ROOT]
+    write_sealed(tmp_path / "x", replace(about, missing=(f"{TASK}/0",) if part == ONE else ()), sorted(parts.items()))
+    told = [
+        fault for fault in verified(tmp_path / "x").faults if "records are gone" in fault or "does not hold" in fault
+    ]
+    assert len(told) == 1
+    assert part.removeprefix("trials/") in told[0]
 
 
 def resealed(field: str, value: str) -> Change:

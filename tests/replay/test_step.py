@@ -100,7 +100,7 @@ async def test_a_position_and_a_text_can_be_asked_for(trial: StoredTrial) -> Non
         await pilot.press("colon", "j", "j", "enter")
         assert (app.position, panel(app, "foot")) == (
             12,
-            f"no record 'jj'; there are 1 to {trial.timeline.length}",
+            f"no position 'jj'; there are 0 (the start) to {trial.timeline.length}",
         )
         await pilot.press("slash", *"9999", "enter")
         found = app.position
@@ -268,3 +268,55 @@ async def test_a_trial_of_20_000_records_opens_and_steps_without_reading_it_all(
             stream.read.clear()
             await pilot.press(*"kkkjjj")
             assert stream.read == []
+
+
+async def test_the_snapshot_can_be_reached_and_left(trial: StoredTrial) -> None:
+    app = StepApp(trial)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("colon", "0", "enter")
+        assert (app.position, panel(app, "event")) == (0, "the snapshot, before the first record")
+        for key, position in (("k", 0), ("N", 0), ("b", 0), ("e", 0), ("q", 0), ("j", 1), ("k", 1)):
+            await pilot.press(key)
+            assert app.position == position, key
+        await pilot.press("colon", "0", "enter", "slash", *"9999", "enter")
+        assert app.position > 0
+    assert app.fault is None
+
+
+async def test_a_walk_begins_at_the_snapshot_where_that_is_asked_for(trial: StoredTrial) -> None:
+    app = StepApp(trial, 0)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        assert (app.position, app.fault) == (0, None)
+
+
+@pytest.mark.parametrize("before", [[], ["question_mark"], ["slash"]], ids=["panels", "help", "prompt"])
+async def test_ctrl_c_quits(trial: StoredTrial, before: list[str]) -> None:
+    app = StepApp(trial)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press(*before, "ctrl+c")
+        await pilot.pause()
+        assert not app.is_running
+
+
+async def test_the_help_explains_the_mark_at_records(trial: StoredTrial) -> None:
+    app = StepApp(trial)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("question_mark")
+        assert "►     stands at the events that findings point at" in sheet(app)
+        assert "Ctrl-C" in sheet(app)
+
+
+async def test_a_terminal_without_room_says_so(trial: StoredTrial) -> None:
+    app = StepApp(trial)
+    async with app.run_test(size=(30, 6)) as pilot:
+        await pilot.pause()
+        assert "too small" in on_screen(app)[0]
+        assert not any("records" in line for line in on_screen(app))
+        await pilot.resize_terminal(*SMALL)
+        await pilot.pause()
+        assert not any("too small" in line for line in on_screen(app))
+        assert any("dialogue" in line for line in on_screen(app))

@@ -12,7 +12,7 @@ from sandbox.campaign import attempted
 from sandbox.gate import Gate
 from sandbox.lineage import Seen
 from sandbox.loop import ModelAgent
-from sandbox.model_settings import Backoff, Budgets, ModelSettings
+from sandbox.model_settings import Backoff, Budgets, ModelSettings, Secret
 from sandbox.protocols import Limits, Protocol, ThinkingBox
 from sandbox.records import Record, Said, TrialEnded, TrialKey, decoded
 from sandbox.simulated_user import SimulatedUser
@@ -72,24 +72,30 @@ async def tried(
     task: Task | None = None,
     retries_user_faults: bool = False,
     past: Sequence[Seen] = (),
+    key: str = "",
+    store: Store | None = None,
 ) -> Tried:
     """
     One trial whose agent is scripted by the stub.
 
     Args:
         context: what a simulated user knows, whose turns come from the same script; None for `user`.
+        key: of the agent's model.
+        store: where the trial goes, for who wants to read it when it did not end.
     """
-    task, store = task or shopfloor.task(), Store.in_memory()
+    task, store = task or shopfloor.task(), store or Store.in_memory()
     with anyio.fail_after(30):
         async with AsyncExitStack() as stack:
             stub = await stack.enter_async_context(serving(script))
             journal = await stack.enter_async_context(stored(store))
             if context is not None:
                 user = SimulatedUser(settings(stub, model="user"), {task.id: UserContext(task.id, context)})
-            agent = ModelAgent("stub", settings(stub), protocol, limits, user)
+            agent = ModelAgent("stub", settings(stub, key=Secret(key)), protocol, limits, user)
             await stack.enter_async_context(agent)
-            key = TrialKey("c", task.id, 0, 1)
-            trial = await Trial.open(key, task, domain, snapshot_of(domain, task), journal, agent=agent.name, gate=gate)
+            place = TrialKey("c", task.id, 0, 1)
+            trial = await Trial.open(
+                place, task, domain, snapshot_of(domain, task), journal, agent=agent.name, gate=gate
+            )
             ended = await attempted(trial, agent, 0, past, retries_user_faults=retries_user_faults)
     return Tried(ended.record, store.read(trial.id), stub, store)
 

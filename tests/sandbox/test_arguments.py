@@ -146,16 +146,40 @@ def test_text_that_is_no_json_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"subject": "\ud800"}', '{"subject": "\\ud800"}', '{"\ud800": 1}', '{"\\udfff": 1}'])
-def test_half_a_character_is_refused(text: str) -> None:
-    assert refusal("desk_open_ticket", text)
+def test_half_a_character_is_refused_and_named(text: str) -> None:
+    told = refusal("desk_open_ticket", text)
+    half = "\\udfff" if "dfff" in text else "\\ud800"
+    assert told == (
+        f"desk_open_ticket: arguments are not JSON ({half} is half a character, without its other half); "
+        f"send one JSON object"
+    )
 
 
 def test_a_written_nul_is_kept_as_text() -> None:
     assert json.loads(decided("desk_open_ticket", '{"subject": "a\\u0000b"}').answer.text)["subject"] == "a\0b"
 
 
-def test_of_a_repeated_key_the_last_one_counts() -> None:
-    answer = decided("desk_open_ticket", '{"subject": "a", "subject": "b"}').answer
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"subject": "a", "subject": "b"}', "subject"),
+        ('{"subject": "a", "subj\\u0065ct": "a"}', "subject"),
+        ('{"subject": "a", "custom": {"x": 1, "x": 2}}', "x"),
+        ('{"subject": ":::", "fields": [{"y": 1e5}, {"y": 1, "z": 3, "y": 2}]}', "y"),
+    ],
+)
+def test_a_key_that_is_given_twice_is_named_in_the_refusal(text: str, name: str) -> None:
+    assert f"key `{name}` is given twice; give it once" in refusal("desk_open_ticket", text)
+
+
+def test_equal_keys_of_two_objects_and_colons_in_text_are_no_repetition() -> None:
+    text = '{"subject": "a: b: \\"subject\\": c", "nothing": [{"x": 1}, {"x": 1}]}'
+    assert "twice" not in refusal("desk_open_ticket", text)
+    assert decided("desk_open_ticket", '{"subject": "a: b: \\"subject\\": c"}').answer.refusal == ""
+
+
+def test_of_a_repeated_key_a_lax_tool_takes_the_last_one() -> None:
+    answer = decided("annex_open_ticket", '{"subject": "a", "subject": "b"}').answer
     assert json.loads(answer.text)["subject"] == "b"
 
 

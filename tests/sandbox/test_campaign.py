@@ -360,7 +360,8 @@ async def test_a_tool_that_breaks_ends_the_trial_as_infrastructure(store: Store,
     for key, records in closed_in(made(store, TASKS[:1], 1)).items():
         assert topics(records) == ["opened", "said", "called", "returned", "ended"], key
         assert decoded(records[-1]).end == "infrastructure"
-        assert decoded(records[-1]).detail == "KeyError: 'cupboard key 4711'"
+        where = "shopfloor.py:99, in tool shop_break_down, call 2 {}"
+        assert decoded(records[-1]).detail == f"KeyError: 'cupboard key 4711' at {where}"
     assert len(heard) == MOST_FAULTS * (2 if swallows else 1)
     assert not [text for text in heard if "4711" in text]
 

@@ -3,7 +3,15 @@
 import gc
 import weakref
 
+import pytest
+
 from sandbox.garbage import rarely_collected
+
+
+@pytest.fixture(autouse=True)
+def nothing_frozen() -> None:
+    """Another test may have started the command line, which freezes what it imports."""
+    gc.unfreeze()
 
 
 class Ring:

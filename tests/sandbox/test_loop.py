@@ -1,5 +1,6 @@
 """A model on trial: what it is told and asked, how it ends, and that nothing it replies breaks or traps the loop."""
 
+from functools import partial
 from typing import Any
 
 import anyio
@@ -13,12 +14,26 @@ from sandbox.gate import Gate, GateSettings
 from sandbox.loop import ModelAgent
 from sandbox.model_settings import ModelSettings, Secret
 from sandbox.protocols import EndTurnTool, Limits, Plain, Protocol, ThinkingBox
-from sandbox.records import Replied, Said, Telemetry, Told, ToolCalled, ToolRefused, ToolReturned, TurnEnded, Unanswered
+from sandbox.records import (
+    Replied,
+    Said,
+    Telemetry,
+    Told,
+    ToolCalled,
+    ToolRefused,
+    ToolReturned,
+    TrialKey,
+    TurnEnded,
+    Unanswered,
+    decoded,
+)
 from sandbox.refusals import UserFault
 from sandbox.simulated_user import SimulatedUser
+from sandbox.stream import Store
 from sandbox.user import Line, Script, ScriptedUser
 from sandbox.values import canonical
 from tests.sandbox import shopfloor
+from tests.sandbox.asking import KEY
 from tests.sandbox.journals import ensure_whole, topics
 from tests.sandbox.parties import DONE, REMARK, Tried, tried
 from tests.stub import OVERFLOWS, Answer, Asked, Outcome, Turn, call, failing
@@ -190,12 +205,33 @@ async def test_the_users_limit_counts_replies_and_leaves_one_to_say_goodbye(most
     assert (trial.end.end, [role for role, _ in trial.dialogue].count("user")) == ("user_limit", 1 + replies)
 
 
-@pytest.mark.parametrize("limits", [Limits(trial_s=0.3), Limits(trial_s=20, model_call_s=0.3)])
-async def test_a_model_that_hangs_ends_by_the_deadline_and_what_it_did_stays(limits: Limits) -> None:
-    trial = await tried([Turn("", [REMARK]), Answer(breaks="hangs")], limits=limits)
-    assert (trial.end.end, trial.end.flags) == ("deadline", ())
+@pytest.mark.parametrize(
+    ("before", "limits", "why"),
+    [
+        ([], Limits(trial_s=0.3), "not one answer within trial_s (0.3 s)"),
+        ([], Limits(trial_s=20, model_call_s=0.3), "no answer within model_call_s (0.3 s)"),
+        ([Turn("", [REMARK])], Limits(trial_s=20, model_call_s=0.3), "no answer within model_call_s (0.3 s)"),
+    ],
+)
+async def test_an_endpoint_that_hangs_is_no_failure_of_the_agent(before: list[Turn], limits: Limits, why: str) -> None:
+    trial = await tried([*before, Answer(breaks="hangs")], limits=limits)
+    assert (trial.end.end, trial.end.detail) == ("infrastructure", f"timed_out: {why}")
+    [unanswered] = trial.all(Unanswered)
+    assert (unanswered.party, unanswered.number, unanswered.fault) == ("agent", len(before) + 1, "timed_out")
+    assert [attempt.lost for attempt in unanswered.failed] == [True]
+
+
+async def test_a_model_that_answered_before_and_then_takes_all_the_time_ends_by_the_deadline() -> None:
+    trial = await tried([Turn("", [REMARK]), Answer(breaks="hangs")], limits=Limits(trial_s=0.5))
+    assert (trial.end.end, trial.end.flags, trial.end.detail) == ("deadline", (), "trial_s (0.5 s) was over")
     [unanswered] = trial.all(Unanswered)
     assert (unanswered.party, unanswered.number, unanswered.fault) == ("agent", 2, "deadline")
+
+
+async def test_an_agent_whose_many_answers_use_up_the_time_ends_by_the_deadline_and_what_it_did_stays() -> None:
+    trial = await tried(lambda asked: Turn("", [REMARK]), limits=Limits(None, trial_s=1))
+    assert (trial.end.end, "trial_s (1 s) was over" in trial.end.detail) == ("deadline", True)
+    assert len(trial.all(ToolReturned)) > 1
 
 
 async def test_an_agent_that_never_stops_is_stopped() -> None:
@@ -210,7 +246,14 @@ async def test_an_agent_that_never_stops_is_stopped() -> None:
     ("answer", "end", "requests"),
     [
         (OVERFLOWS["openai"], "context_overflow", 1),
+        (failing(400, "odd arguments"), "agent_error", 1),
+        (failing(413, "too much"), "agent_error", 1),
         (failing(422, "no such parameter"), "agent_error", 1),
+        (Answer("", 302), "infrastructure", 1),
+        (failing(404, "no such model"), "infrastructure", 1),
+        (failing(405), "infrastructure", 1),
+        (failing(418), "infrastructure", 1),
+        (failing(501), "infrastructure", 1),
         (failing(401, "bad key"), "infrastructure", 1),
         (failing(429), "infrastructure", 3),
         (failing(500), "infrastructure", 3),
@@ -225,8 +268,44 @@ async def test_each_class_of_fault_has_its_end_and_is_recorded(answer: Answer, e
     assert (trial.end.end, len(trial.stub.asked) - 1) == (end, requests)
     [unanswered] = trial.all(Unanswered)
     assert unanswered.attempts == requests
-    assert bool(trial.end.detail) == (end == "infrastructure")
+    assert trial.end.detail == f"{unanswered.fault}: {unanswered.message}"
     assert len(trial.all(ToolReturned)) == 1
+
+
+@pytest.mark.parametrize("answer", [failing(400, "tools are not supported"), failing(413), failing(422)])
+async def test_a_request_that_is_refused_before_the_agent_has_done_anything_is_infrastructure(answer: Answer) -> None:
+    scripts: list[list[Outcome]] = [[answer], [Turn(""), answer]]
+    for script in scripts:
+        trial = await tried(script)
+        assert (trial.end.end, trial.end.detail.partition(":")[0]) == ("infrastructure", "invalid_request")
+    fork = await tried([answer], past=PAST)
+    assert fork.end.end == "infrastructure"
+
+
+async def test_what_the_endpoint_said_stands_in_the_end_without_the_key_on_one_line() -> None:
+    trial = await tried([Turn("", [REMARK]), failing(400, f"tools?\n\n{'not ' * 300}supported for {KEY}")], key=KEY)
+    assert trial.end.end == "agent_error"
+    assert trial.end.detail.startswith("invalid_request: 400: tools? not not")
+    assert (KEY in trial.end.detail, "\n" in trial.end.detail, len(trial.end.detail) < 600) == (False, False, True)
+
+
+async def test_a_call_on_the_way_when_its_trial_is_stopped_is_recorded_as_lost() -> None:
+    store, asked = Store.in_memory(), anyio.Event()
+
+    def script(request: Asked) -> Outcome:
+        if request.number < 3:
+            return failing(500) if request.number == 2 else Turn("", [REMARK])
+        asked.set()
+        return Answer(breaks="hangs")
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(tried, script, store=store))
+            await asked.wait()
+            tasks.cancel_scope.cancel()
+    last = decoded(store.read(TrialKey("c", "remark", 0, 1).id)[-1])
+    assert (last.party, last.number, last.fault) == ("agent", 2, "stopped")
+    assert [(attempt.fault, attempt.lost) for attempt in last.failed] == [("server", False), ("stopped", True)]
 
 
 # Odd replies
@@ -334,7 +413,10 @@ def test_whatever_a_model_replies_the_trial_ends_by_a_rule_and_its_stream_is_who
         )
 
     made = anyio.run(trial)
-    assert made.end.end in ("done", "end_turn_tool", "user_done", "agent_limit", "user_limit", "agent_error")
+    ends = ["done", "end_turn_tool", "user_done", "agent_limit", "user_limit", "agent_error"]
+    # The stub refuses what its script has no answer to.
+    has_acted = any((reply.text and reply.text.strip()) or reply.calls for reply in replies)
+    assert made.end.end in (ends if has_acted else [*ends, "infrastructure"])
     assert len(made.all(ToolCalled)) == len(made.all(ToolReturned)) + len(made.all(ToolRefused))
     assert len(made.all(Replied)) + len(made.all(Unanswered)) == len(made.stub.asked)
     ensure_whole(made.records)

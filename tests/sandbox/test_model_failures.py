@@ -18,6 +18,7 @@ from sandbox.model_faults import (
     InvalidRequest,
     Malformed,
     ModelFault,
+    NotServed,
     RateLimited,
     ServerFault,
     TimedOut,
@@ -112,8 +113,15 @@ async def test_row_32_context_overflow_is_a_class_of_its_own_and_never_tried_aga
     [
         (failing(400, "temperature is not supported"), InvalidRequest),
         (failing(400, "max_tokens is too large: 9000"), InvalidRequest),
-        (failing(404, "no such model"), InvalidRequest),
+        (failing(413), InvalidRequest),
         (failing(422), InvalidRequest),
+        (Answer("", 302), NotServed),
+        (failing(404, "no such model"), NotServed),
+        (failing(405), NotServed),
+        (failing(410), NotServed),
+        (failing(415), NotServed),
+        (failing(501), NotServed),
+        (Answer('{"error": {"code": 404, "message": "no such model"}}'), NotServed),
         (failing(401, "bad key"), Unauthorized),
         (failing(403), Unauthorized),
         (failing(402, "pay first"), Unauthorized),
@@ -222,6 +230,26 @@ async def test_usage_of_failed_attempts_is_kept() -> None:
         assert [attempt.usage for attempt in (await ask()).failed] == [known, known, None]
 
 
+UNPAID = [failing(500), failing(429), Answer('{"error": "busy"}')]
+MAYBE_PAID = [
+    Answer('{"choices": []}'),
+    Answer('{"choices": [{"error": {"code": 502, "message": "upstream"}}]}'),
+    Answer("<html>"),
+    Answer(breaks="before"),
+]
+
+
+@pytest.mark.parametrize(("answer", "lost"), [*((one, False) for one in UNPAID), *((one, True) for one in MAYBE_PAID)])
+async def test_an_answer_that_may_have_been_paid_for_and_says_nothing_of_it_is_lost(answer: Answer, lost: bool) -> None:
+    async with asking([answer, Turn("hi")]) as ask:
+        assert [attempt.lost for attempt in (await ask()).failed] == [lost]
+
+
+async def test_an_address_that_leads_in_a_circle_is_not_served() -> None:
+    async with asking(lambda asked: Answer("", 302, {"location": "/v1/chat/completions"})) as ask:
+        assert type(await ask.fault()) is NotServed
+
+
 def echo(asked: Asked) -> Outcome:
     """A server that repeats the key wherever it can."""
     if asked.number == 1:
@@ -271,6 +299,13 @@ async def test_a_secret_neither_prints_nor_encodes_nor_pickles_itself() -> None:
         ({"base_url": f"https://user:{KEY}@host/v1"}, "holds credentials"),
         ({"base_url": f"https://host/v1?key={KEY}"}, "has a query"),
         ({"base_url": "host/v1"}, "no http"),
+        ({"base_url": "http://[::1/v1"}, "no http"),
+        ({"base_url": "http://127.0.0.1:99999/v1"}, "has a port that is none"),
+        ({"base_url": "http://127.0.0.1:0/v1"}, "has a port that is none"),
+        ({"base_url": "http://127.0.0.1:80a/v1"}, "has a port that is none"),
+        ({"base_url": "http://a..b/v1"}, "a host that cannot be one"),
+        ({"base_url": "http://a b/v1"}, "a host that cannot be one"),
+        ({"base_url": "http://host/v 1"}, "or a blank"),
         ({"key": Secret(f"{KEY}\n")}, "the key holds a blank"),
         ({"key": Secret(f"{KEY}…")}, "the key holds a blank or a sign"),
         ({"temperature": 3.0}, "not between 0 and 2"),

@@ -413,7 +413,7 @@ def test_a_copy_without_its_log_is_refused_unless_it_is_asked_for(path: Path, tm
             shutil.copy(path, copy)
         shutil.copy(log_of(path), log_of(whole))
     for read_only in (True, False):
-        told = r"write-ahead log c\.db-wal is missing: records may be lost.*in Python: sandbox\.stream\.Store\.open\("
+        told = r"write-ahead log c\.db-wal is missing: records may be lost.*trialbox recover"
         with pytest.raises(StoreUnusable, match=told):
             Store.open(alone, read_only=read_only)
     with Store.open(whole) as store:

@@ -9,6 +9,7 @@ import pytest
 from anyio import create_task_group, fail_after
 
 from sandbox import Answer, SandboxFault, UserFault
+from sandbox.breakage import Broke
 from sandbox.effects import effects_digest
 from sandbox.projection import folded_effects
 from sandbox.records import Said, Telemetry, ToolRefused, ToolReturned, TrialEnded, TrialOpened, decoded
@@ -142,7 +143,8 @@ async def test_a_tool_that_breaks_breaks_the_trial_and_leaves_no_record() -> Non
         with pytest.raises(TrialOver) as broken:
             await called(trial, "shop_break_down")
         assert "cupboard" not in str(broken.value)
-        assert isinstance(trial.fault, KeyError)
+        assert isinstance(trial.fault, Broke)
+        assert isinstance(trial.fault.__cause__, KeyError)
         assert topics(await journal.read(trial.id)) == ["opened", "said"]
 
 

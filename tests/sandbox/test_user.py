@@ -89,9 +89,12 @@ async def test_a_user_model_that_fails_is_nobodys_turn_but_infrastructure() -> N
     assert unanswered.party == "user"
 
 
-async def test_a_user_model_that_hangs_is_late_and_the_fault_is_its_own() -> None:
+async def test_a_user_model_that_hangs_is_late_and_that_is_no_failure_of_the_agent() -> None:
     trial = await met([ASKS], [Http(breaks="hangs")], limits=Limits(trial_s=0.5))
-    assert (trial.end.end, trial.end.flags) == ("deadline", ("no_action", "user_fault"))
+    assert (trial.end.end, trial.end.flags) == ("infrastructure", ("no_action", "user_fault"))
+    assert trial.end.detail == "the user had not answered when time was over"
+    later = await met([ASKS, ASKS], [Turn("SO-1"), Http(breaks="hangs")], limits=Limits(trial_s=0.5))
+    assert (later.end.end, later.end.flags) == ("deadline", ("no_action", "user_fault"))
     assert [fault.kind for fault in trial.all(UserFaulted)] == ["late"]
 
 
@@ -100,7 +103,8 @@ async def test_a_user_model_that_hangs_is_late_and_the_fault_is_its_own() -> Non
 
 async def test_a_user_that_stays_silent_ends_the_trial_by_its_own_fault() -> None:
     trial = await met([ASKS], [Turn(""), Turn("", reasoning="hm"), Turn(None)])
-    assert (trial.end.end, trial.end.flags) == ("user_done", ("no_action", "user_fault"))
+    assert (trial.end.end, trial.end.flags) == ("user_limit", ("no_action", "user_fault"))
+    assert trial.end.detail == "the user had no words"
     assert [fault.kind for fault in trial.all(UserFaulted)] == ["empty"] * 3
 
 
@@ -218,4 +222,4 @@ async def test_a_script_answers_by_words_and_else_takes_its_turns() -> None:
 
 async def test_a_scripted_turn_without_a_word_is_a_fault() -> None:
     trial = await tried([ASKS], user=ScriptedUser({"remark": Script((Line("  "),))}))
-    assert (trial.end.end, trial.end.flags) == ("user_done", ("no_action", "user_fault"))
+    assert (trial.end.end, trial.end.flags) == ("user_limit", ("no_action", "user_fault"))

@@ -1,21 +1,23 @@
 """Little campaigns in which things went wrong: repetitions that broke, a faulty user, others that were never run."""
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import replace
 
 from judges.campaigns import run_judged
-from judges.court import plans_of
+from judges.court import keep_judgements, newest_judgement, plans_of
 from judges.pack import PackTask, tasks_of
-from judges.read_models import views_path
 from sandbox.agents import USER_FAULT, Finished, Scripted
+from sandbox.archive import Archive, domain_of
 from sandbox.campaign import Campaign
 from sandbox.mcp_session import Session
-from sandbox.records import End
+from sandbox.records import End, TrialKey
 from sandbox.registry import domain_named
 from sandbox.stream import Store
-from sandbox.view_rows import VerdictRow
-from sandbox.views import Views
+
+Result = Literal["pass", "fail", "ungradeable"]
 
 RETAIL = domain_named("retail")
 TASKS = [item for item in tasks_of(RETAIL) if item.task.id in ("promised-by-a-colleague", "stuck-warranty")]
@@ -54,8 +56,18 @@ def extended(path: Path, repetitions: int) -> None:
         Campaign(store, "c", RETAIL, [item.task for item in TASKS], repetitions, "moody")
 
 
-def judged_again(path: Path, result: str, repetition: int = 2) -> None:
+def judged_again(path: Path, result: Result, repetition: int = 2) -> None:
     """Give one trial of stuck-warranty a newer verdict of another bundle."""
-    with closing(Views(views_path(path))) as views:
-        rows = [row for row in views.trials() if row.task == "stuck-warranty" and row.repetition == repetition]
-        views.add(VerdictRow(row.trial, "f" * 64, result, "", 0, views.last_place() + 1) for row in rows)
+    given_again(path, result, lambda key: key.task == "stuck-warranty" and key.repetition == repetition)
+
+
+def given_again(path: Path, result: Result, chosen: Callable[[TrialKey], bool]) -> None:
+    """Give some trials newer judgements of another bundle."""
+    with Store.open(path) as store:
+        given = []
+        for key, _ in Archive(store, domain_of(store)).closed():
+            judgement = newest_judgement(store, key)
+            if judgement is not None and chosen(key):
+                verdict = replace(judgement.verdict, result=result, bundle="f" * 64)
+                given.append(replace(judgement, verdict=verdict))
+        keep_judgements(store, given, ())

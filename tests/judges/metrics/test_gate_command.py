@@ -1,6 +1,5 @@
 """`trialbox gate` answers each rule with its value, and says the answer in its exit code."""
 
-from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,12 +13,9 @@ from judges.metrics.counted import counted
 from judges.metrics.counts import DEFAULT, PUBLISHED, Counts, Policy
 from judges.metrics.gate_commands import Checked, RuleInvalid, check, code_of, parsed, told_apart
 from judges.pack import tasks_of
-from judges.read_models import views_path
 from sandbox.agents import SCRIPTED
 from sandbox.registry import domain_named
-from sandbox.view_rows import VerdictRow
-from sandbox.views import Views
-from tests.judges.metrics.stores import TASKS, ran
+from tests.judges.metrics.stores import TASKS, given_again, ran
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +72,7 @@ def test_a_baseline_of_another_judge_is_refused_unless_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, baseline = ran(tmp_path / "a.db"), ran(tmp_path / "b.db")
-    with closing(Views(views_path(baseline))) as views:
-        trials = [row.trial for row in views.trials()]
-        views.add(VerdictRow(trial, "f" * 64, "pass", "", 0, place) for place, trial in enumerate(trials, 100))
+    given_again(baseline, "pass", lambda key: True)
     assert gate(store, "regression p < 0.05", baseline=baseline) == 2
     assert "mixed bundles" in capsys.readouterr().err
     rule = ("--rule", "regression p < 0.05")
@@ -134,6 +128,27 @@ def test_a_regression_tells_which_tasks_are_not_compared(stores: dict[str, Path]
 def test_a_rule_that_is_not_allowed_is_refused_with_what_is(text: str) -> None:
     with pytest.raises(RuleInvalid, match=r"such as 'pass\^5 >= 0.6'.*'regression p < 0.05'"):
         parsed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0.23076923076923078", Fraction(23076923076923078, 10**17)),
+        ("0.230769230769", Fraction(230769230769, 10**12)),
+        ("1e-3", Fraction(1, 1000)),
+        ("5.0E-05", Fraction(1, 20_000)),
+        ("1e0", Fraction(1)),
+    ],
+)
+def test_a_number_as_json_holds_it_is_taken_exactly(text: str, number: Fraction) -> None:
+    assert parsed(f"pass@1 >= {text}").number == number
+    assert parsed(f"regression p < {text}").number == number
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "0x1p-3", "0_1", "0.1_0", "1e", "1e-1000", "1 e-3", "1e1", "½"])
+def test_what_is_no_decimal_from_0_to_1_is_refused_with_what_a_number_is(text: str) -> None:
+    with pytest.raises(RuleInvalid, match=r"a NUMBER is a decimal from 0 to 1, compared exactly, such as 0\.6"):
+        parsed(f"pass@1 >= {text}")
 
 
 def counts(task: str, passed: int, trials: int, missing: int = 0, ungradeable: int = 0) -> Counts:

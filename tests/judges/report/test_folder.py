@@ -1,7 +1,11 @@
 """A report is written whole or not at all, the same bytes each time, and over nothing but a report."""
 
 import json
+import os
+import signal
+import sys
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -9,6 +13,17 @@ from judges.report import folder as folders
 from judges.report.folder import FolderFault, ensure_replaceable, write_report
 from judges.report.report import Report, report_of
 from tests.judges.report.studies import lonely, small
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from judges.report import folder
+from judges.report.report import report_of
+from tests.judges.report.studies import lonely
+folder.page = lambda report: os.kill(os.getpid(), signal.SIGKILL)
+folder.write_report(report_of(lonely(1)), Path(sys.argv[1]))
+"""
+"""A process that is killed while it writes a report."""
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +59,20 @@ def test_a_report_is_replaced_and_nothing_is_left_beside_it(report: Report, othe
     files = write_report(other, tmp_path / "r")
     assert sorted(files) == sorted(content(tmp_path / "r"))
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_what_killed_processes_left_beside_a_report_is_removed_and_what_living_ones_write_is_not(
+    report: Report, tmp_path: Path
+) -> None:
+    root = Path(folders.__file__).parents[2]
+    child = Popen([sys.executable, "-c", KILLED, str(tmp_path / "r")], cwd=root)
+    assert child.wait(60) == -signal.SIGKILL
+    assert [path.name for path in tmp_path.iterdir()] == [f".r.{child.pid}"]
+    living, another = tmp_path / f".r.{os.getppid()}", tmp_path / f".r2.{child.pid}"
+    for folder in (living, another, tmp_path / f".r.old.{child.pid}"):
+        folder.mkdir()
+    write_report(report, tmp_path / "r")
+    assert {path.name for path in tmp_path.iterdir()} == {"r", living.name, another.name}
 
 
 def test_an_empty_folder_and_one_that_is_not_there_are_taken(other: Report, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""CSV, Parquet and JSON hold every cell of a table, unrounded, and nothing that a spreadsheet runs."""
+"""CSV, Parquet and JSON hold every cell, unrounded, and nothing that a spreadsheet runs or a terminal draws."""
 
 import csv as reader
 import io
@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.lines import printable
 from judges.parquet import DECIMALS
+from judges.report.folder import values as folder_values
 from judges.report.plain import FORMULA, csv, flat, write_parquet
 from judges.report.report import Report, report_of
-from judges.report.table import AtLeast, Cell, Column, Table, as_values
+from judges.report.table import AtLeast, Cell, Column, Table
 from tests.judges.report.studies import HOSTILE, hostile_report, small
 
 
@@ -37,10 +39,15 @@ def exact(cell: Cell) -> Fraction | None:
     return None if cell is None or isinstance(cell, str) else Fraction(cell)
 
 
+def shown(cell: Cell) -> Cell:
+    """A cell as files show it: a text without characters that cannot be seen."""
+    return printable(cell) if isinstance(cell, str) else cell
+
+
 def is_told(value: Any, cell: Cell) -> bool:
     """Whether a value, as a number or its text, says what a cell says."""
     number = exact(cell)
-    return bool(value == cell) if number is None else abs(Fraction(value) - number) < Fraction(1, 10**DECIMALS)
+    return bool(value == shown(cell)) if number is None else abs(Fraction(value) - number) < Fraction(1, 10**DECIMALS)
 
 
 def test_csv_holds_every_cell(report: Report) -> None:
@@ -49,7 +56,7 @@ def test_csv_holds_every_cell(report: Report) -> None:
         assert len(lines) == len(table.rows)
         for line, row in zip(lines, table.rows, strict=True):
             for told, cell in zip(line, row, strict=False):
-                assert is_told(told, "" if cell is None else cell) or told == f"'{cell}"
+                assert is_told(told, "" if cell is None else cell) or told == f"'{shown(cell)}"
 
 
 def test_parquet_holds_every_cell_in_the_type_of_its_column(report: Report, tmp_path: Path) -> None:
@@ -72,9 +79,9 @@ def test_parquet_holds_every_cell_in_the_type_of_its_column(report: Report, tmp_
 
 
 def test_json_holds_every_cell(report: Report) -> None:
-    values = json.loads(json.dumps(as_values(report.tables)))
+    values = json.loads(json.dumps(folder_values(report, [])))["tables"]
     for told, table in zip(values, report.tables, strict=True):
-        assert [column["name"] for column in told["columns"]] == [column.name for column in table.columns]
+        assert [column["name"] for column in told["columns"]] == [shown(column.name) for column in table.columns]
         for row, cells in zip(told["rows"], table.rows, strict=True):
             assert all(is_told(value, cell) for value, cell in zip(row, cells, strict=True))
 
@@ -90,10 +97,11 @@ def test_columns_of_the_same_name_are_told_apart() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=20) | st.sampled_from(HOSTILE))
-def test_any_text_comes_back_from_csv_and_none_begins_like_a_formula(name: str) -> None:
+def test_any_text_comes_back_printable_from_csv_and_none_begins_like_a_formula(name: str) -> None:
     table = Table("t", "T", "", (Column(name), Column("n", "count")), ((name, -1),))
     head, line = read(csv(table))
-    safe = name.encode("utf-8", "backslashreplace").decode()
+    safe = printable(name.encode("utf-8", "backslashreplace").decode())
+    assert head[0].isprintable()
     assert line[0] in (safe, f"'{safe}")
     assert not head[0].startswith(FORMULA)
     assert not line[0].startswith(FORMULA)
