@@ -160,7 +160,7 @@ class Projector:
         else:
             yield from trial_rows(key, records, effects, self._domain.digest)
         facts = facts_of(records)
-        yield NoteRow(key.id.hex, facts.wrote, facts.last_is_good, written(facts.declined), len(asked))
+        yield NoteRow(key.id.hex, facts.wrote, facts.last_is_good, declined_told(facts.declined), len(asked))
         own = [payload for record in records if isinstance(payload := payload_of(record), Replied | Unanswered)]
         yield from usage_rows(key.id.hex, [*own, *(call.made for call in asked if call.made is not None)])
 
@@ -195,14 +195,14 @@ def bare_verdict(
     return VerdictRow(judgement.trial, *found, place, kinds, int(refusal), *signed, kept)
 
 
-def written(declined: Iterable[Declined]) -> str:
+def declined_told(declined: Iterable[Declined]) -> str:
     """Classes of refusal as one text of words."""
     return " ".join(f"{one.refusal}{GOOD if one.is_made_good else ''}" for one in declined)
 
 
-def read(declined: str) -> tuple[Declined, ...]:
-    """The same, again."""
-    return tuple(Declined(word.removesuffix(GOOD), word.endswith(GOOD)) for word in declined.split())
+def declined_in(told: str) -> tuple[Declined, ...]:
+    """The classes in such a text."""
+    return tuple(Declined(word.removesuffix(GOOD), word.endswith(GOOD)) for word in told.split())
 
 
 def is_refusal(expectation: Expectation | None) -> bool:

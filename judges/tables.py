@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from judges.lines import cut
-from judges.metrics.observed import Tally
 from judges.metrics.rounding import percent
 from judges.metrics.standing import Standing
 from sandbox.prices import Cost
@@ -29,7 +28,7 @@ def standing_table(found: Sequence[Standing], repetitions: int = 0, costs: Mappi
     )
     for one in found:
         share = "–" if one.pass_at_1 is None else f"{percent(one.pass_at_1, 1)}%"
-        every_time = f"{spanned(one.every_time)} of {one.tasks} tasks"
+        every_time = f"{one.every_time.shown} of {one.tasks} tasks"
         table.add_row(
             Text(cut(one.agent)),
             str(one.tasks),
@@ -40,11 +39,6 @@ def standing_table(found: Sequence[Standing], repetitions: int = 0, costs: Mappi
             *([costs[one.agent].shown() if one.agent in costs else "no model"] if costs else []),
         )
     return table
-
-
-def spanned(found: Tally) -> str:
-    """A count of tasks, or the least and the most that it may become."""
-    return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
 
 
 def counted(trials: int, planned: int) -> str:

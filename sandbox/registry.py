@@ -142,11 +142,6 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"installed: {', '.join(sorted(known)) or 'none'}"
 
 
-def package_of(name: str) -> str:
-    """The package that an installed domain's data files are in."""
-    return domain_named(name).package
-
-
 def _points(group: str = DOMAINS) -> dict[str, EntryPoint]:
     points: dict[str, EntryPoint] = {}
     for point in entry_points(group=group):

@@ -12,6 +12,8 @@ from sandbox.usage import Usage
 
 LOST = "lost"
 """The shape of attempts that may have cost something, nobody knows what."""
+BUCKETS = ("uncached_input", "cache_read", "cache_write", "cache_write_long", "output", "reasoning")
+"""Of tokens; they do not overlap, but for reasoning, which is part of output."""
 FREE = ""
 """The shape of calls that were given up without an attempt that could have cost anything."""
 
@@ -92,9 +94,6 @@ def _attempt(party: str, model: str, served: str, usage: Usage) -> Spent:
 def _both(one: Spent, other: Spent) -> Spent:
     sums = {name: getattr(one, name) + getattr(other, name) for name in ("attempts", *BUCKETS)}
     return replace(one, **sums, least=min(one.least, other.least), most=max(one.most, other.most))
-
-
-BUCKETS = ("uncached_input", "cache_read", "cache_write", "cache_write_long", "output", "reasoning")
 
 
 def costs_of_spent(spent: Iterable[Spent], table: PriceTable) -> dict[str, Cost]:

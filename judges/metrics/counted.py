@@ -12,7 +12,7 @@ from judges.metrics.cost import Bill, bill_of
 from judges.metrics.counts import Counts
 from judges.metrics.failures import Note
 from judges.metrics.signatures import NORMAL_ENDS
-from judges.read_models import ensure_whole, is_refusal, opened_views, read, views_path
+from judges.read_models import declined_in, ensure_whole, is_refusal, opened_views, views_path
 from judges.spending import costs_in
 from sandbox.agents import USER_FAULT
 from sandbox.archive import Seal, SealedTask, sealed_in
@@ -129,7 +129,7 @@ def _note(agent: str, lot: Lot) -> Note:
         wrote=bool(lot.wrote),
         last_is_good=bool(lot.last_is_good),
         findings=frozenset(lot.kinds.split()),
-        declined=read(lot.declined),
+        declined=declined_in(lot.declined),
         trials=lot.trials,
     )
 

@@ -7,9 +7,7 @@ from msgspec import Struct
 
 from judges.findings import FindingKind
 from judges.metrics.calls import MadeCall, calls_of, made_good
-from judges.metrics.signatures import GROUPS, NAMES, NORMAL_ENDS, signature_of
-from judges.verdict import Verdict
-from sandbox.fold import end_of
+from judges.metrics.signatures import GROUPS, NAMES
 from sandbox.records import Record
 
 FINDINGS: tuple[FindingKind, ...] = ("wrong", "extra", "missing")
@@ -60,30 +58,6 @@ def facts_of(records: Sequence[Record]) -> Facts:
     """What a closed trial's own records say."""
     calls = calls_of(records)
     return Facts(any(call.wrote for call in calls), bool(calls) and not calls[-1].refusal, _declined(calls))
-
-
-def noted(agent: str, records: Sequence[Record], verdict: Verdict | None, known: str = "") -> Note:
-    """
-    A closed trial as a note.
-
-    Args:
-        verdict: None if nobody has judged it, which is ungradeable.
-        known: as for `signature_of`.
-    """
-    facts, end = facts_of(records), end_of(records)
-    result = "ungradeable" if verdict is None else verdict.result
-    signature = signature_of(records, verdict, known) if verdict is not None and result == "fail" else None
-    return Note(
-        agent=agent,
-        result=result,
-        signature=signature.name if signature else "",
-        group=signature.group if signature else "",
-        ended_normally=end is not None and end.end in NORMAL_ENDS,
-        wrote=facts.wrote,
-        last_is_good=facts.last_is_good,
-        findings=frozenset(finding.kind for finding in (verdict.findings if verdict else ())),
-        declined=facts.declined,
-    )
 
 
 def _declined(calls: Sequence[MadeCall]) -> tuple[Declined, ...]:

@@ -16,6 +16,16 @@ class Tally(Struct, frozen=True):
     most: int
     """These, and those of which it still may be so."""
 
+    @property
+    def shown(self) -> str:
+        """Such as `3`, or `0 to 4` while something is open."""
+        return spanned(self.least, self.most)
+
+
+def spanned(least: int, most: int) -> str:
+    """One number where both are the same, else from where to where."""
+    return str(least) if least == most else f"{least} to {most}"
+
 
 class Observed(Struct, frozen=True):
     """
@@ -38,6 +48,11 @@ class Observed(Struct, frozen=True):
     """Tasks without a single trial that counts."""
     passed: int
     trials: int
+
+    @property
+    def trials_per_task(self) -> str:
+        """Such as `5`, or `3 to 5`."""
+        return spanned(self.fewest, self.most)
 
     @property
     def every_time_share(self) -> Fraction | None:

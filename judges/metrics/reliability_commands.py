@@ -31,7 +31,7 @@ from judges.metrics.rates import Rate, rate
 from judges.metrics.rounding import Number, percent
 from judges.metrics.statistic import PASS_AT_1, Statistic
 from judges.store_paths import stores_among
-from judges.tables import fitted, plain_table, spanned, wide_console
+from judges.tables import fitted, plain_table, wide_console
 
 FORMAT = 1
 
@@ -137,7 +137,7 @@ def observed_table(parts: Sequence[Part]) -> Table:
             f"{sums['trials']} of {sums['planned']}",
             shown(Fraction(seen.coverage.judged, seen.coverage.planned) if seen.coverage.planned else None),
             *(str(sums[name]) for name in ("ungradeable", "infrastructure", "missing")),
-            f"{tallied(seen.every_time, seen.tasks)}, n = {_span(seen)}",
+            f"{tallied(seen.every_time, seen.tasks)}, n = {seen.trials_per_task}",
             tallied(seen.at_least_once, seen.tasks),
             tallied(seen.never, seen.tasks),
             shown(seen.retention),
@@ -175,7 +175,7 @@ def is_open(one: Rate) -> bool:
 
 def tallied(found: Tally, tasks: int) -> str:
     """A count of tasks, or the least and the most that it may become, of how many."""
-    return f"{spanned(found)} of {tasks}"
+    return f"{found.shown} of {tasks}"
 
 
 def ranged(low: Number, high: Number) -> str:
@@ -186,10 +186,6 @@ def ranged(low: Number, high: Number) -> str:
 def shown(share: Number | None) -> str:
     """A share in percent with two decimals, half up; a dash where there is none."""
     return "–" if share is None else f"{percent(share)}%"
-
-
-def _span(seen: Observed) -> str:
-    return str(seen.most) if seen.fewest == seen.most else f"{seen.fewest} to {seen.most}"
 
 
 def _sums(counts: Iterable[Counts]) -> dict[str, int]:

@@ -5,21 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from judges.metrics.study import Study
+from judges.report.contents import tables_of
 from judges.report.figures import Picture, pictures
-from judges.report.sections import (
-    comparisons,
-    cost,
-    coverage,
-    dependability,
-    frontier_steps,
-    groups,
-    heat,
-    leaderboard,
-    points,
-    recovery,
-    signatures,
-)
-from judges.report.spread import spread
+from judges.report.sections import points
 from judges.report.summary import summary
 from judges.report.table import Cell, Column, Table
 from sandbox.trial import VERSION
@@ -66,22 +54,7 @@ def report_of(study: Study, title: str = "", worst: Table | None = None) -> Repo
         title: says otherwise how many agents and tasks there are.
         worst: the failures that looked clean, which are read from stores.
     """
-    found = [
-        leaderboard(study),
-        comparisons(study),
-        dependability(study),
-        spread(study),
-        cost(study),
-        frontier_steps(study),
-        groups(study),
-        signatures(study),
-        worst,
-        recovery(study),
-        coverage(study),
-        heat(study),
-        campaigns(study),
-    ]
-    tables = {table.name: table for table in found if table is not None}
+    tables = {table.name: table for table in (*tables_of(study, worst), campaigns(study))}
     drawn = pictures(tables, points(study))
     return Report(
         title=title or title_of(study),

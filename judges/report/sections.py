@@ -9,7 +9,6 @@ from judges.metrics.cost import Bill, UnitCost, costs
 from judges.metrics.counts import Counts, settled
 from judges.metrics.failures import FINDINGS, Failures, mean_share, recoveries
 from judges.metrics.frontier import Place, Point, frontier, point, steps
-from judges.metrics.observed import Tally
 from judges.metrics.rates import Rate, rate
 from judges.metrics.signatures import GROUPS, NAMES
 from judges.metrics.statistic import PASS_AT_1, Statistic
@@ -101,24 +100,18 @@ def dependability(study: Study) -> Table:
 
 def _dependable(agent: Agent, study: Study) -> tuple[Cell, ...]:
     seen, k = agent.observed, study.repetitions
-    span = str(seen.most) if seen.fewest == seen.most else f"{seen.fewest} to {seen.most}"
     return (
         agent.name,
         seen.tasks,
-        span,
+        seen.trials_per_task,
         Fraction(seen.passed, seen.trials) if seen.trials else None,
-        _tallied(seen.at_least_once, seen.tasks),
+        f"{seen.at_least_once.shown} of {seen.tasks}",
         _estimate(agent.counts, Statistic("pass@k", k), study),
-        _tallied(seen.every_time, seen.tasks),
+        f"{seen.every_time.shown} of {seen.tasks}",
         _estimate(agent.counts, Statistic("pass^k", k), study),
-        _tallied(seen.never, seen.tasks),
+        f"{seen.never.shown} of {seen.tasks}",
         seen.retention,
     )
-
-
-def _tallied(found: Tally, tasks: int) -> str:
-    number = str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
-    return f"{number} of {tasks}"
 
 
 def cost(study: Study) -> Table | None:

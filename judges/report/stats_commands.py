@@ -13,19 +13,9 @@ from rich.text import Text
 from judges.campaigns import mixed_tasks
 from judges.lines import cut
 from judges.metrics.reliability_commands import POLICIES, add_policy_to
-from judges.metrics.study import Agent, Study, study_of
-from judges.report.sections import (
-    comparisons,
-    cost,
-    coverage,
-    dependability,
-    frontier_steps,
-    groups,
-    heat,
-    leaderboard,
-    recovery,
-    signatures,
-)
+from judges.metrics.study import Agent, study_of
+from judges.report.contents import first_tables_of, tables_of
+from judges.report.sections import comparisons, heat
 from judges.report.table import Table, as_values, shown
 from judges.spending import told_costs
 from judges.store_paths import stores_among
@@ -57,13 +47,13 @@ def _stats(options: argparse.Namespace) -> int:
     if mixed:
         print(f"mixed bundles: verdicts of different judges on {', '.join(mixed)}", file=sys.stderr)
     if options.json:
-        values = {"format": FORMAT, "policy": study.policy.name, "tables": as_values(all_tables(study))}
+        values = {"format": FORMAT, "policy": study.policy.name, "tables": as_values(tables_of(study))}
         print(json.dumps(values, ensure_ascii=False, indent=2))
         return 0
     console = wide_console()
     print(f"policy: {study.policy.name}")
     lead = [found] if options.compare and (found := comparisons(study)) else []
-    for table in [heat(study)] if options.tasks else [*terminal_tables(study), *lead]:
+    for table in [heat(study)] if options.tasks else [*first_tables_of(study), *lead]:
         console.print()
         console.print(drawn(table, console.width))
     paid = [] if options.tasks else [agent for agent in study.agents if agent.bill is not None]
@@ -78,32 +68,6 @@ def _told(agent: Agent) -> str:
     assert agent.bill is not None
     parties = {party: getattr(agent.bill, party) for party in ("agent", "judge", "user")}
     return told_costs({party: cost for party, cost in parties.items() if cost != Cost()} or {"agent": Cost()})
-
-
-def terminal_tables(study: Study) -> list[Table]:
-    """What is worth a look first: coverage only where something is odd."""
-    covered = coverage(study)
-    odd = ("ungradeable", "infrastructure", "missing", "user faults")
-    is_odd = any(cell for name in odd for cell in covered.column(name))
-    found = [leaderboard(study), dependability(study), *([covered] if is_odd else []), cost(study), groups(study)]
-    return [table for table in found if table is not None]
-
-
-def all_tables(study: Study) -> list[Table]:
-    """Every table of a study that has something to say, but for single trials."""
-    found = [
-        leaderboard(study),
-        comparisons(study),
-        dependability(study),
-        coverage(study),
-        cost(study),
-        frontier_steps(study),
-        groups(study),
-        signatures(study),
-        recovery(study),
-        heat(study),
-    ]
-    return [table for table in found if table is not None]
 
 
 def drawn(table: Table, width: int) -> Group:

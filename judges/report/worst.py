@@ -2,15 +2,13 @@
 
 import shlex
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
 from judges.lines import line
-from judges.metrics.stored import looks_clean
+from judges.metrics.stored import cases_of, looks_clean
 from judges.metrics.study import Study
-from judges.read_models import opened_views, views_path
 from judges.record import KIND, decoded
 from judges.report.table import Cell, Column, Table
 from sandbox.stream import Store
@@ -39,12 +37,11 @@ def worst(study: Study, most: int = MOST) -> Table | None:
     clean = [
         Found(one.seal.agent, one.path, case)
         for one in study.campaigns
-        for case in _cases(one.path)
+        if one.seal.mounting != "imported"
+        for case in cases_of(one.path)
         if case.findings and looks_clean(case)
     ]
-    chosen = _chosen(
-        sorted(clean, key=lambda one: (-one.case.findings, one.agent, one.case.task, one.case.trial)), most
-    )
+    chosen = _chosen(sorted(clean, key=_most_findings_first), most)
     if not chosen:
         return None
     columns = (
@@ -70,11 +67,6 @@ def command(path: Path, case: Case) -> str:
     """What shows a trial at the record that shows its failure."""
     at = f"@{case.position}" if case.position else ""
     return f"trialbox show {shlex.quote(str(path))} {case.trial[:8]}{at}"
-
-
-def _cases(path: Path) -> list[Case]:
-    with Store.open(path, read_only=True) as store, closing(opened_views(store, views_path(path))) as views:
-        return views.cases()
 
 
 def _most_findings_first(one: Found) -> tuple[int, str, str, str]:

@@ -10,8 +10,9 @@ from judges.findings import Finding
 from judges.parquet import Shape
 from replay.exports.messages import Message
 from replay.exports.source import ExportedTrial
-from replay.exports.spending import BUCKETS, Used, used_by
+from replay.exports.spending import Used, used_by
 from sandbox.records import ToolCalled, ToolRefused, decoded
+from sandbox.spent import BUCKETS
 
 _CALL: Shape = {"id": "string", "type": "string", "function": {"name": "string", "arguments": "string"}}
 _MESSAGE: Shape = {

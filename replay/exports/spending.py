@@ -8,9 +8,8 @@ from msgspec import Struct
 from judges.spending import Call
 from sandbox.prices import Cost, PriceTable, costs_by_party
 from sandbox.records import Replied
+from sandbox.spent import BUCKETS
 from sandbox.usage import Usage
-
-BUCKETS = ("uncached_input", "cache_read", "cache_write", "cache_write_long", "output", "reasoning")
 
 
 class Used(Struct, frozen=True):

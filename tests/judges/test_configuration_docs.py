@@ -117,6 +117,8 @@ def test_the_example_shows_every_key_of_the_top(example: Configuration) -> None:
 
 
 def test_the_gate_of_the_example_fits_what_its_commands_run(example: Configuration) -> None:
+    rules = example.written.gate.rules if example.written.gate else ()
+    assert {name for rule in rules for name in rule.tools} <= set(domain.tools)
     example.ensure_gate_fits(domain.tools)
 
 

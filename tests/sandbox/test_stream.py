@@ -481,14 +481,17 @@ def test_a_flipped_byte_is_never_more_than_a_fault_of_the_store(path: Path) -> N
     with Store.open(path, create=True) as store:
         put(store, (1, 3))
         store.keep("layer", "a", b"content")
+        written = store.read(A)
     whole = path.read_bytes()
     for place in (place for place in range(100, len(whole), 5) if whole[place]):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x85]) + whole[place + 1 :])
         with suppress(StreamFault), Store.open(path, read_only=True) as store:
-            store.read(A)
+            found = store.read(A)
+            # Records that are missing at the end leave no trace in a stream.
+            assert found == written[: len(found)], place
+            assert store.kept("layer", "a") in (b"content", None), place
+            assert store.names("layer") in (["a"], []), place
             store.last(A)
-            store.kept("layer", "a")
-            store.names("layer")
 
 
 def test_a_stream_id_that_is_none_is_told_with_the_file(path: Path) -> None:

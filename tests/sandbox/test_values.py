@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,11 +53,14 @@ def test_nesting_without_end_is_refused() -> None:
 )
 def test_what_is_at_the_edge_may_be_held(value: Any) -> None:
     ensure_storable(value)
+    assert repr(msgspec.msgpack.decode(msgspec.msgpack.encode(value))) == repr(value)
 
 
 @given(st.integers(-(2**63), 2**64 - 1))
 def test_an_integer_that_looks_like_infinity_in_bytes_is_let_through(number: int) -> None:
-    ensure_storable([number, 0xCB7FF00000000000, "\u02ff"])
+    value = [number, 0xCB7FF00000000000, "\u02ff"]
+    ensure_storable(value)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(value)) == value
 
 
 @given(st.dictionaries(st.text(), st.integers(-(2**63), 2**64 - 1) | st.text() | st.none()))

@@ -1,9 +1,7 @@
 """The file of the read models is a convenience: whatever is wrong with it, no command breaks and no number is wrong."""
 
-import resource
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from sandbox.store_file import is_store
 from sandbox.stream import Store
 from sandbox.view_rows import EffectsRow
 from sandbox.views import Views, ViewsFault
+from tests.disks import small_disk
 from trialbox import main
 
 RUN = ["run", "probe", "--agent", "oracle", "-k", "1"]
@@ -22,17 +21,6 @@ ROW = EffectsRow("e", "d", b"content")
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "c.views.db"
-
-
-@contextmanager
-def small_disk(size: int) -> Iterator[None]:
-    """No file grows beyond this many bytes, as on a disk that is full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def fill(path: Path) -> None:

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from judges.blame import with_blame
 from judges.compare import Required
-from judges.metrics.failures import Note, noted
+from judges.metrics.failures import Note, facts_of
 from judges.metrics.invented import known_text
-from judges.metrics.signatures import Signature, signature_of
+from judges.metrics.signatures import NORMAL_ENDS, Signature, signature_of
 from judges.outcome import Outcome
 from judges.profile import profile_of
 from judges.verdict import Check, Verdict
 from sandbox import Call, Conflict, Domain, Event, Precondition, Row, Rows, Toolset, World
+from sandbox.fold import end_of
 from sandbox.records import Chain, End, Record, Said, TrialEnded, TrialKey, TrialOpened, draft
 from sandbox.task import Task
 from sandbox.world import request
@@ -128,6 +129,30 @@ GOLDEN: tuple[Step, ...] = (asked("lend", id="BK-1", reader="RD-8"),)
 LOOK = asked("get_book", id="BK-1")
 WRONG = asked("move", id="BK-3", shelf=9)
 """Nobody asks for it."""
+
+
+def noted(agent: str, records: Sequence[Record], verdict: Verdict | None, known: str = "") -> Note:
+    """
+    A closed trial as a note.
+
+    Args:
+        verdict: None if nobody has judged it, which is ungradeable.
+        known: as for `signature_of`.
+    """
+    facts, end = facts_of(records), end_of(records)
+    result = "ungradeable" if verdict is None else verdict.result
+    signature = signature_of(records, verdict, known) if verdict is not None and result == "fail" else None
+    return Note(
+        agent=agent,
+        result=result,
+        signature=signature.name if signature else "",
+        group=signature.group if signature else "",
+        ended_normally=end is not None and end.end in NORMAL_ENDS,
+        wrote=facts.wrote,
+        last_is_good=facts.last_is_good,
+        findings=frozenset(finding.kind for finding in (verdict.findings if verdict else ())),
+        declined=facts.declined,
+    )
 
 
 class Tried(Struct, frozen=True):

@@ -16,7 +16,6 @@ from judges.metrics.failures import (
     by_agent,
     failures_of,
     mean_share,
-    noted,
     recoveries,
 )
 from judges.metrics.invented import MOST, invented_in, known_text, mentioned
@@ -24,7 +23,7 @@ from judges.metrics.rounding import percent
 from judges.metrics.signatures import GROUPS, NAMES
 from judges.verdict import Check, Verdict
 from sandbox.task import Task
-from tests.judges.metrics.library import GOLDEN, KNOWN, LOOK, START, WRONG, asked, domain, tried
+from tests.judges.metrics.library import GOLDEN, KNOWN, LOOK, START, WRONG, asked, domain, noted, tried
 
 RIGHT = GOLDEN[0]
 LENT = asked("lend", id="BK-2", reader="RD-8")

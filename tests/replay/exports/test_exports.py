@@ -1,12 +1,11 @@
 """Whatever the form: an export is whole or not there, and what cannot be done is told in a line."""
 
 import re
-import resource
 import shlex
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from replay.exports.source import opened_sources
 from replay.exports.target import new_file, new_folder
 from replay.sealed_file import SealBroken
 from sandbox.stream import StreamFault
+from tests.disks import small_disk
 from tests.replay.exports.campaigns import exported
 from tests.replay.exports.readers import ROOT, SCRIPTS
 from tests.replay.runs import TASK
@@ -25,17 +25,6 @@ FORMATS = ("parquet", "inspect", "otel")
 FORMS = pytest.mark.parametrize("form", FORMATS)
 TOO_LARGE = 2_000
 Making = Callable[[Path], AbstractContextManager[Path]]
-
-
-@contextmanager
-def small_disk(size: int) -> Iterator[None]:
-    """No file grows beyond this many bytes, as on a disk that is full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def export(form: str, output: Path, *stores: Path) -> int:
